@@ -65,7 +65,7 @@ def works_of(name: str, robot: str, episodes: int, seed: int) -> dict[str, Work]
 
     def sampled(together: int) -> int:
         for each in scenarios:
-            each.draw()
+            each.sample()
         return len(scenarios)
 
     return {**works, "sample": sampled}

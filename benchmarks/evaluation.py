@@ -95,7 +95,7 @@ def turns(
     task, lanes, ticks = find_task(name), options.lanes, interface.ticks_per_frame
     parameters = task.parameters()
     scenarios = [Scenario(task=task, parameters=parameters, seed=SEED + index) for index in range(lanes)]
-    draws = [each.draw() for each in scenarios]
+    draws = [each.sample() for each in scenarios]
     scene = task.scene(parameters)
     alone = CpuEngine(scene, lanes, cores())
     for lane, draw in enumerate(draws):

@@ -62,8 +62,8 @@ def bare_s(episode: Episode, scene: Scene, path: Path) -> tuple[int, float]:
         VideoWriter(path, *FILM_PX, FPS) as video,
     ):
         for state in states:
-            frame[:, : SCENE_PX[0]] = front.draw(state, episode.log.variation, viewpoint, shadows=True).rgb
-            beside = side.draw(state, episode.log.variation, view.side_camera).rgb
+            frame[:, : SCENE_PX[0]] = front.render(state, episode.log.variation, viewpoint, shadows=True).rgb
+            beside = side.render(state, episode.log.variation, view.side_camera).rgb
             frame[: SIDE_PX[1], SCENE_PX[0] :] = beside[: SIDE_PX[1], : SIDE_PX[0]]
             video.write(frame)
     return len(states), time.process_time() - began

@@ -10,7 +10,7 @@ until the first episode is committed, and is told apart. Without encoding, every
 the pictures, which workers receive and count; nothing is encoded and nothing is written.
 
 The renderer alone is measured before, in this process, as `gpu_pictures.py` does it: with scenes in which everything is
-varied, in batches of so many worlds. Its episodes a second are those whose frames it could draw if it did nothing else.
+varied, in batches of `worlds`. Its episodes a second are those whose frames it could render if it did nothing else.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Counter:
     def __init__(self, seed: int) -> None:
         self.committed, self.disk_bytes, self.next_seed = 0, 0, seed
 
-    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
+    def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         self.committed += 1
-        return {"length": len(drawn.values["timestamp"])}
+        return {"length": len(rendered.values["timestamp"])}
 
     def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> None:
         """Nowhere."""
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the task")
     parser.add_argument("--out", type=Path, default=Path("out/gpu_dataset"))
     parser.add_argument("--device", default=GPU, help="a device that Warp knows")
-    parser.add_argument("--no-encoding", action="store_true", help="pictures are drawn, received and dropped")
+    parser.add_argument("--no-encoding", action="store_true", help="pictures are rendered, received and dropped")
     parser.add_argument("--pictures", type=int, default=10240, help="of each camera, by the renderer alone")
     parser.add_argument("--worlds", type=int, default=512, help="in a batch of the renderer alone")
     asked = parser.parse_args()
@@ -152,7 +152,7 @@ def renderer_alone(settings: DatasetSettings, asked: argparse.Namespace) -> dict
     for view in settings.views:
         renderer = WarpRenderer(scene, view.width, view.height, asked.worlds, asked.device)
         # Kernels are compiled, and a graph is captured.
-        renderer.draw_many(qpos[: asked.worlds], variations[: asked.worlds], view.camera)
+        renderer.render_many(qpos[: asked.worlds], variations[: asked.worlds], view.camera)
         found[view.camera] = rate(renderer, looks, qpos, variations, view.camera)
     return found
 

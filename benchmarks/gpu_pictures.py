@@ -3,9 +3,9 @@
     python benchmarks/gpu_pictures.py lift-cube --worlds 256
     python benchmarks/gpu_pictures.py tidy --device cpu --worlds 2 --pictures 8
 
-The time is that of `draw_looks` alone: states in, pictures out on the host, in memory that is used again and again. The
-first picture, for which kernels may have to be compiled, is not counted but told. Memory is what a GPU has less than
-before the renderer was opened.
+The time is that of `render_looks` alone: states in, pictures out on the host, in memory that is used again and again.
+The first picture, for which kernels may have to be compiled, is not counted but told. Memory is what a GPU has less
+than before the renderer was opened.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
     free = device.free_memory if device.is_cuda else 0
     began = time.perf_counter()
     renderer = WarpRenderer(scene, asked.width, asked.height, asked.worlds, asked.device)
-    renderer.draw_many(qpos[:1], variations[:1], scene.cameras[0])
+    renderer.render_many(qpos[:1], variations[:1], scene.cameras[0])
     opened_s, looks = time.perf_counter() - began, Looks(scene)
     rates = {camera: round(rate(renderer, looks, qpos, variations, camera), 1) for camera in scene.cameras[:2]}
     print(
@@ -72,7 +72,7 @@ def starts(task: str, count: int) -> tuple[Scene, np.ndarray, list[Variation]]:
     found = find_task(task)
     aspects = found.randomization(found.parameters()).aspects
     parameters = build(found.parameters, None, [f"randomize.{aspect}.on=true" for aspect in aspects])
-    draws = [Scenario(task=found, parameters=parameters, seed=seed).draw() for seed in range(_DIFFERENT)]
+    draws = [Scenario(task=found, parameters=parameters, seed=seed).sample() for seed in range(_DIFFERENT)]
     chosen = [draws[number % _DIFFERENT] for number in range(count)]
     return found.scene(parameters), np.stack([draw.start for draw in chosen]), [draw.variation for draw in chosen]
 
@@ -83,7 +83,7 @@ def rate(renderer: WarpRenderer, looks: Looks, qpos: np.ndarray, variations: Seq
     began = time.perf_counter()
     for first in range(0, len(qpos), renderer.worlds):
         chunk = slice(first, first + renderer.worlds)
-        renderer.draw_looks(qpos[chunk], rows[which[chunk]], camera)
+        renderer.render_looks(qpos[chunk], rows[which[chunk]], camera)
     return len(qpos) / (time.perf_counter() - began)
 
 

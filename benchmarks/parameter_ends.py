@@ -177,9 +177,9 @@ def change_before_play(end: End, seeds: Iterable[int] = (1,)) -> str:
     if _machine(end.task.machine(after)) != _machine(end.task.machine(before)):
         return "machine"
     for seed in seeds:
-        was = _drawn(end.task, before, seed)
+        was = _rendered(end.task, before, seed)
         try:
-            found = _drawn(end.task, after, seed)
+            found = _rendered(end.task, after, seed)
         except InputError:
             return "no scene found"
         for what, told in found.items():
@@ -188,25 +188,25 @@ def change_before_play(end: End, seeds: Iterable[int] = (1,)) -> str:
     return ""
 
 
-_DRAWN: dict[tuple[str, str, int], dict[str, object]] = {}
+_RENDERED: dict[tuple[str, str, int], dict[str, object]] = {}
 
 
-def _drawn(task: Task[Any], parameters: Parameters, seed: int) -> dict[str, object]:
+def _rendered(task: Task[Any], parameters: Parameters, seed: int) -> dict[str, object]:
     """A sample and what follows from it, in things that can be compared."""
     key = (task.name, parameters.model_dump_json(), seed)
-    if key not in _DRAWN:
+    if key not in _RENDERED:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        draw = scenario.draw()
+        draw = scenario.sample()
         inputs = task.inputs(parameters, draw, scenario.stream("perception"))
         actor = task.actor(parameters, draw, scenario.stream("world"))
-        _DRAWN[key] = {
+        _RENDERED[key] = {
             "sample": (draw.start.tobytes(), draw.variation),
             "instruction": task.instruct(parameters, draw, {}),
             "inputs": {name: _comparable(value) for name, value in inputs.items()},
             # The belt's feeder goes by the sample and by how the belt is set, which the sample shows.
             "world": repr(actor) if task.name == "tidy" else "",
         }
-    return _DRAWN[key]
+    return _RENDERED[key]
 
 
 def _comparable(value: object) -> object:

@@ -174,7 +174,7 @@ def _scenario(end: End, case: Case, more: tuple[str, ...]) -> Scenario | None:
     try:
         if task.problems(parameters):
             return None
-        scenario.draw()
+        scenario.sample()
     except InputError:
         return None
     return scenario

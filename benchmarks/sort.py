@@ -96,7 +96,7 @@ def sightings_of(episode: Episode, scene: Scene, camera: str) -> list[tuple[floa
     with open_renderer(scene, 640, 480) as renderer:
         for tick in range(0, len(episode.log.states), scene.robot.control_hz // PICTURES_PER_S):
             state = episode.log.states[tick]
-            picture = renderer.draw(state, episode.log.seen_at(tick), camera)
+            picture = renderer.render(state, episode.log.seen_at(tick), camera)
             for seen in see_blocks(picture, CATALOGUE, SURFACE, eye.hidden(picture, holding=True)):
                 if not seen.whole:
                     continue

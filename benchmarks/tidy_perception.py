@@ -22,7 +22,7 @@ from PIL import Image
 from graspline.kinematics.hsr import head_camera
 from graspline.parameters import Range
 from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.drawing import draw_solids
+from graspline.perception.drawing import overlay_solids
 from graspline.perception.free_areas import free_areas
 from graspline.perception.furniture import bounds
 from graspline.perception.planes import NoPlane
@@ -148,7 +148,7 @@ def take(renderer: Renderer, asked: argparse.Namespace, seed: int) -> View:
     for name, value in zip(ROBOT.joints, joints, strict=True):
         qpos[SCENE.joint_address(name)] = value
     qpos[SCENE.joint_address("torso_lift")] = joints[ROBOT.joints.index("arm_lift")] / 2
-    picture = renderer.draw(qpos, draw.variation, "head")
+    picture = renderer.render(qpos, draw.variation, "head")
     errors = DepthErrors(sigma_factor=asked.sigma_factor, lost_share=asked.lost)
     exact = renderer.depth(qpos, draw.variation, "head")
     depth = measured_depth(exact, picture.fovy_rad, errors, np.random.default_rng([seed, 12]))
@@ -241,7 +241,7 @@ def rate_thing(score: Score, truth: Truth, solid: Belief, off_m: float) -> None:
 def keep(path: Path, view: View, seen: Tabletop) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     solids = [*seen.solids, seen.surface.as_solid(0.02, "surface")]
-    drawn = draw_solids(view.picture.rgb, view.position_m, seen.view.lens.rotation, view.picture.fovy_rad, solids)
+    drawn = overlay_solids(view.picture.rgb, view.position_m, seen.view.lens.rotation, view.picture.fovy_rad, solids)
     Image.fromarray(drawn).save(path)
 
 

@@ -82,14 +82,14 @@ def main() -> None:
     random, world = np.random.default_rng(options.seed), CollisionWorld.among_solids(HSR)
     tallies: dict[str, Tally] = defaultdict(Tally)
     while len(tallies["into the shelf"].plan_ms) < options.queries:
-        errand(world, random, tallies)
+        plan(world, random, tallies)
     while len(tallies["anywhere"].plan_ms) < options.queries:
         anywhere(world, random, tallies["anywhere"])
     figures = {name: tally.figures() for name, tally in tallies.items()}
     print(json.dumps({"µs a check": check_us(world, random), **figures}, indent=2, ensure_ascii=False))
 
 
-def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str, Tally]) -> None:
+def plan(world: CollisionWorld, random: np.random.Generator, tallies: dict[str, Tally]) -> None:
     """To a thing, to the shelf with it, and onto a board."""
     things, stock = on_table(random), on_boards(random)
     target = things[0]

@@ -25,7 +25,7 @@ from graspline import Scenario, find_task, run_scenarios
 from graspline.cli.demo import SEED
 from graspline.cli.options import randomizing
 from graspline.episodes.film import film, still_sheet
-from graspline.episodes.region import draw_region, survey
+from graspline.episodes.region import region_chart, survey
 from graspline.episodes.report import Chronicle, telling_moments
 from graspline.machine.diagram import svg_sheet
 from graspline.parameters import build
@@ -71,11 +71,11 @@ def stacking(path: Path) -> None:
 
 
 def _sheet(task: Task[Any], seed: int, settings: tuple[str, ...], path: Path) -> None:
-    parameters, chronicle = build(task.parameters, assignments=settings), Chronicle()
+    parameters, history = build(task.parameters, assignments=settings), Chronicle()
     scenario = Scenario(task=task, parameters=parameters, seed=seed)
-    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
+    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[history])
     annotated = task.annotator is not None
-    moments = telling_moments(episode, chronicle.endings, 6 if annotated else 12)
+    moments = telling_moments(episode, history.endings, 6 if annotated else 12)
     still_sheet(episode, task.scene(parameters), path, moments=moments, columns=2 if annotated else 4)
 
 
@@ -100,16 +100,16 @@ def moving(name: str, path: Path) -> None:
 def region(path: Path) -> None:
     """Where a cube can be grasped."""
     task = find_task("lift-cube")
-    path.write_text(draw_region(list(survey(task, task.parameters(), 3000, seed=0))))
+    path.write_text(region_chart(list(survey(task, task.parameters(), 3000, seed=0))))
 
 
 def randomization(path: Path) -> None:
     """Eight starts of `oranges` as the front camera sees them, everything randomised."""
     oranges = find_task("oranges")
     parameters = build(oranges.parameters, assignments=randomizing(oranges, "all"))
-    draws = [Scenario(task=oranges, parameters=parameters, seed=seed).draw() for seed in range(8)]
+    draws = [Scenario(task=oranges, parameters=parameters, seed=seed).sample() for seed in range(8)]
     with open_renderer(oranges.scene(parameters), 320, 240) as renderer:
-        frames = [renderer.draw(each.start, each.variation, "front", shadows=True).rgb for each in draws]
+        frames = [renderer.render(each.start, each.variation, "front", shadows=True).rgb for each in draws]
     Image.fromarray(contact_sheet(frames, columns=4)).save(path, optimize=True)
 
 

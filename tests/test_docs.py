@@ -60,11 +60,12 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_glossary_has_one_sentence_per_term() -> None:
-    rows = [row for row in _table_rows((ROOT / "docs" / "glossary.md").read_text()) if row[0] not in ("term", "---")]
+    page, _, _ = (ROOT / "docs" / "glossary.md").read_text().partition("## Retired words")
+    rows = [row for row in _table_rows(page) if row[0] not in ("term", "---")]
     terms = [row[0] for row in rows]
     assert len(terms) <= 120
     assert len(terms) == len(set(terms))
-    assert all(len(row) == 2 and row[1].endswith(".") for row in rows)
+    assert all(len(row) == 3 and row[1].endswith(".") for row in rows)
 
 
 def _table_rows(page: str) -> list[list[str]]:

@@ -27,7 +27,7 @@ from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
 from graspline.tasks.lift_cube import LiftCube, certify, collision_world
 from graspline.tasks.oranges import layout
-from graspline.tasks.oranges.job import Errand, Where, free_spots, nominal_hold, plan_errand, plan_way
+from graspline.tasks.oranges.job import Errand, Where, free_spots, nominal_hold, plan_pick_and_place, plan_way
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.scatter import lying_at
@@ -193,7 +193,7 @@ def test_lifts_and_shifts(cubes: list[tuple[Any, ...]]) -> None:
 
 def test_certified_places() -> None:
     random = np.random.default_rng(9)
-    places = [(LiftCube(), *lift_cube.draw_place(LiftCube(), random)) for _ in range(24)]
+    places = [(LiftCube(), *lift_cube.sample_place(LiftCube(), random)) for _ in range(24)]
     assert_alone(certify, places)
 
 
@@ -246,14 +246,14 @@ def errands() -> list[tuple[Any, ...]]:
 
 
 def test_errands(errands: list[tuple[Any, ...]]) -> None:
-    kinds = {type(each) for each in assert_alone(plan_errand, errands)}
+    kinds = {type(each) for each in assert_alone(plan_pick_and_place, errands)}
     assert Errand in kinds
     assert len(kinds) == 2
 
 
 def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
     random, ways, raises = np.random.default_rng(12), [], []
-    for (world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
+    for (world, where, _, table), found in zip(errands, plan_pick_and_place.many(errands), strict=True):
         if not isinstance(found, Errand):
             continue
         robot, (grip, top) = world.robot, nominal_hold(found.pick, table)

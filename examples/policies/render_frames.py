@@ -108,7 +108,7 @@ def rendered(
     if kind != "gpu":
         with open_renderer(scene, view.width, view.height, "gl" if kind == "gl" else "rays", smooth=False) as renderer:
             for row, (coordinates, variation) in enumerate(zip(qpos, variations, strict=True)):
-                yield row, renderer.draw(coordinates, variation, view.camera).rgb[None]
+                yield row, renderer.render(coordinates, variation, view.camera).rgb[None]
         return
     from graspline.rendering.looks import Looks
     from graspline.rendering.warp import WarpRenderer

@@ -130,7 +130,7 @@ class StatePilot:
         return (FOLLOW,)
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
-        referee, ahead, verdict = Referee(instant.scenario, instant.draw), list[Array](), ""
+        referee, ahead, verdict = Referee(instant.scenario, instant.sampled), list[Array](), ""
 
         def choose(reply: Reply) -> Generator[Any, Any, Array | None]:
             nonlocal verdict

@@ -39,10 +39,12 @@ class Measurement:
 
     @property
     def absent(self) -> bool:
+        """Whether there was nothing to measure: the value is NaN."""
         return math.isnan(self.value)
 
     @property
     def passed(self) -> bool:
+        """Whether the value is within its limit; NaN never is."""
         if self.relation == "<=":
             return self.value <= self.limit
         if self.relation == ">=":
@@ -72,6 +74,7 @@ class Measurement:
         return _measurement(plain["name"], value, plain["relation"], plain["limit"], plain.get("unit", ""))
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "name": self.name,
             "value": self.value if math.isfinite(self.value) else None,
@@ -156,4 +159,5 @@ def passes(evidence: Evidence) -> bool:
 
 
 def failures(evidence: Evidence) -> Evidence:
+    """The measurements that did not pass."""
     return tuple(measurement for measurement in evidence if not measurement.passed)

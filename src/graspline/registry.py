@@ -45,6 +45,7 @@ class Origin:
         return f"{self.place}{owner}"
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -286,12 +287,12 @@ def _origin_at(name: str, place: str) -> Origin:
 
 
 def _lacking(noun: str, origin: Origin) -> str:
-    told = f"{noun} {origin.name!r} is not installed here"
+    message = f"{noun} {origin.name!r} is not installed here"
     if not origin.place:
-        return f"{told}, and nothing says where it was defined"
+        return f"{message}, and nothing says where it was defined"
     if origin.distribution:
-        return f"{told}: it is {origin}; pip install {origin.distribution}"
-    return f"{told}: it is {origin.place}; start in the folder that has this module, or add the folder to PYTHONPATH"
+        return f"{message}: it is {origin}; pip install {origin.distribution}"
+    return f"{message}: it is {origin.place}; start in the folder that has this module, or add the folder to PYTHONPATH"
 
 
 def _literals(place: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ def test_states_are_told_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def stop(episode: Episode) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(graspline.cli.demo, "_tell_verdict", stop)
+    monkeypatch.setattr(graspline.cli.demo, "_report_verdict", stop)
     answer = call("demo", "--out", tmp_path)
     assert answer.code == 130
     told = answer.out.splitlines()

@@ -211,7 +211,8 @@ def test_scenes_that_the_sampler_refused_are_told_if_there_are_any(
     refused: tuple[int, int], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     episodes = [
-        dataclasses.replace(an_episode(), draw=dataclasses.replace(an_episode().draw, refused=each)) for each in refused
+        dataclasses.replace(an_episode(), sampled=dataclasses.replace(an_episode().sampled, refused=each))
+        for each in refused
     ]
     monkeypatch.setattr(graspline.cli.run, "run_scenarios", lambda *_, **settings: iter(episodes))
     shown = call("run", "lift-cube", "--episodes", "2").out

@@ -15,7 +15,7 @@ from graspline.datasets.generate import generate
 from graspline.datasets.pool import Order, block_for_each, do
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, draw
+from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, render
 from graspline.episodes.views import View
 from graspline.episodes.workers import Filled
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
@@ -45,16 +45,16 @@ class InlinePool:
     def block(self, missing: int, waiting: int) -> int:
         return block_for_each(self, missing, waiting)
 
-    def submit(self, ticket: int, order: Order) -> None:
-        self._waiting.append((ticket, order))
+    def submit(self, ticket: int, job: Order) -> None:
+        self._waiting.append((ticket, job))
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        ticket, order = self._waiting.popleft()
-        return [Filled(ticket, do(order))]
+        ticket, job = self._waiting.popleft()
+        return [Filled(ticket, do(job))]
 
 
 def cube_settings(**other: Any) -> DatasetSettings:
-    """Lift-cube at 10 Hz, pictures of 64 by 48 by rays, which any machine can draw; `other` goes to `settings_of`."""
+    """Lift-cube at 10 Hz, pictures of 64 by 48 by rays, which any machine can render; `other` goes to `settings_of`."""
     chosen: dict[str, Any] = {"fps": 10, "views": (View("front", 64, 48),), "renderer": "rays"}
     return settings_of(LIFT_CUBE, LiftCube(), **{**chosen, **other})
 
@@ -69,7 +69,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build on what no doctor would pass: one drawing committed several times, or settings changed by hand."""
+    """Build on what no doctor would pass: one rendered episode committed several times, or settings changed by hand."""
     for module in ("layout", "merge", "writer"):
         monkeypatch.setattr(f"graspline.datasets.{module}.check_sound", lambda root, on_step=None: None)
 
@@ -133,4 +133,4 @@ def recovered() -> Recording:
 
 @pytest.fixture(scope="session")
 def drawn(played: Recording) -> Drawn:
-    return draw(Drawing(settings=cube_settings(), recording=played))
+    return render(Drawing(settings=cube_settings(), recording=played))

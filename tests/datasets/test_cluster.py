@@ -59,7 +59,7 @@ class Scripted:
         self._answers = iter(answers)
         self.begun = 0
 
-    def remote(self, order: Attempts) -> object:
+    def remote(self, job: Attempts) -> object:
         self.begun += 1
         return object()
 

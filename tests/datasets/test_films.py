@@ -74,7 +74,7 @@ def test_frames_show_the_states_of_the_log(played: Recording) -> None:
     states = np.concatenate([played.log.start[None], played.log.states])
     with open_view(SCENE, settings, view) as artist:
         for k, (_, rgb) in enumerate(decoded(filmed(played, settings))):
-            wanted = artist.renderer.draw(states[6 * k], played.log.variation, "front").rgb
+            wanted = artist.renderer.render(states[6 * k], played.log.variation, "front").rgb
             assert np.abs(rgb.astype(int) - wanted).mean() < 6, "but for the encoder's losses"
 
 

@@ -29,14 +29,14 @@ SETTINGS = cube_settings()
 
 
 class AnyOrderPool:
-    """Several orders at a time, filled in any order by `fill`; counts what it was asked to do."""
+    """Several jobs at a time, done in any order by `fill`; counts what it was asked to do."""
 
     def __init__(self, size: int, seed: int, fill: Callable[[Order], Any] = do) -> None:
         self.size, self._random, self._fill = size, random.Random(seed), fill
         self._open: list[tuple[int, Order]] = []
         self.entered = False
         self.attempted: list[int] = []
-        self.drawings = 0
+        self.renderings = 0
 
     def __enter__(self) -> Self:
         self.entered = True
@@ -54,20 +54,20 @@ class AnyOrderPool:
     def block(self, missing: int, waiting: int) -> int:
         return block_for_each(self, missing, waiting)
 
-    def submit(self, ticket: int, order: Order) -> None:
+    def submit(self, ticket: int, job: Order) -> None:
         assert self.free > 0
-        if isinstance(order, Attempts):
-            self.attempted += order.seeds
+        if isinstance(job, Attempts):
+            self.attempted += job.seeds
         else:
-            self.drawings += 1
-        self._open.append((ticket, order))
+            self.renderings += 1
+        self._open.append((ticket, job))
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         assert self._open, "nothing to wait for"
         self._random.shuffle(self._open)
         count = self._random.randint(1, len(self._open))
         done, self._open = self._open[:count], self._open[count:]
-        return [Filled(ticket, self._fill(order)) for ticket, order in done]
+        return [Filled(ticket, self._fill(job)) for ticket, job in done]
 
 
 def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], Any]:
@@ -80,18 +80,18 @@ def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], 
             return dataclasses.replace(drawn.recording, seed=seed)
         return Rejected(seed=seed, verdict="dropped", state="lift", cause="none")
 
-    def fill(order: Order) -> Any:
-        if isinstance(order, Drawing):
-            assert order.place is not None
-            laid_out = lay_out(order.recording, drawn.values, drawn.films, SETTINGS, scene, order.place)
-            return dataclasses.replace(drawn, recording=order.recording, laid_out=laid_out)
-        return [judged(seed) for seed in order.seeds]
+    def fill(job: Order) -> Any:
+        if isinstance(job, Drawing):
+            assert job.place is not None
+            laid_out = lay_out(job.recording, drawn.values, drawn.films, SETTINGS, scene, job.place)
+            return dataclasses.replace(drawn, recording=job.recording, laid_out=laid_out)
+        return [judged(seed) for seed in job.seeds]
 
     return fill
 
 
 class PartsPool(AnyOrderPool):
-    """Plays as on a GPU: one order of all that is missing, whose attempts come back a few at a time, in any order of
+    """Plays as on a GPU: one job of all that is missing, whose attempts come back a few at a time, in any order of
     their seeds, beside what the others draw."""
 
     def __init__(self, size: int, seed: int, fill: Callable[[Order], Any] = do) -> None:
@@ -102,14 +102,14 @@ class PartsPool(AnyOrderPool):
     def block(self, missing: int, waiting: int) -> int:
         return 0 if self._out else missing
 
-    def submit(self, ticket: int, order: Order) -> None:
-        if isinstance(order, Drawing):
-            super().submit(ticket, order)
+    def submit(self, ticket: int, job: Order) -> None:
+        if isinstance(job, Drawing):
+            super().submit(ticket, job)
             return
-        assert not self._out, "one order at a time"
-        self.attempted += order.seeds
-        self.blocks.append(len(order.seeds))
-        self._out = [(ticket, each) for each in self._fill(order)]
+        assert not self._out, "one job at a time"
+        self.attempted += job.seeds
+        self.blocks.append(len(job.seeds))
+        self._out = [(ticket, each) for each in self._fill(job)]
         self._random.shuffle(self._out)
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
@@ -126,11 +126,11 @@ def certifying(drawn: Drawn, is_kept: Callable[[int], bool], is_certified: Calla
     """As `scripted`, but those who draw do not agree with all that was played."""
     fill = scripted(drawn, is_kept)
 
-    def certify(order: Order) -> Any:
-        if isinstance(order, Drawing) and not is_certified(order.recording.seed):
+    def certify(job: Order) -> Any:
+        if isinstance(job, Drawing) and not is_certified(job.recording.seed):
             cause = "on the CPU raised 0 m"
-            return Rejected(seed=order.recording.seed, verdict="not_certified", state="verify", cause=cause)
-        return fill(order)
+            return Rejected(seed=job.recording.seed, verdict="not_certified", state="verify", cause=cause)
+        return fill(job)
 
     return certify
 
@@ -264,9 +264,9 @@ def test_gone_on_with_after_what_was_not_certified_nothing_is_forgotten(drawn: D
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, drawn: Drawn, tmp_path: Path) -> None:
     class Watched(AnyOrderPool):
-        def submit(self, ticket: int, order: Order) -> None:
-            super().submit(ticket, order)
-            assert self.drawings - committed[0] <= 2 * self.size
+        def submit(self, ticket: int, job: Order) -> None:
+            super().submit(ticket, job)
+            assert self.renderings - committed[0] <= 2 * self.size
             assert len(self.attempted) - committed[0] <= 8 * (self.size + 1) + 2 * self.size
 
     committed = [0]
@@ -276,7 +276,7 @@ def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, dr
 
     pool = Watched(size, 1, scripted(drawn, lambda seed: True))
     generate(tmp_path, SETTINGS, 30, pool, on_commit=count)
-    assert (committed[0], pool.drawings) == (30, 30)
+    assert (committed[0], pool.renderings) == (30, 30)
     assert len(pool.attempted) == 30, "not one more than needed when all succeed"
 
 
@@ -306,9 +306,9 @@ def test_who_is_done_goes_on_while_an_episode_before_is_still_being_drawn(drawn:
 
         def results(self, *, hungry: bool = True) -> Sequence[Filled]:
             self._open.sort(key=lambda each: isinstance(each[1], Drawing) and each[1].recording.seed == 0)
-            (ticket, order), *self._open = self._open
-            before.append(self.drawings)
-            return [Filled(ticket, self._fill(order))]
+            (ticket, job), *self._open = self._open
+            before.append(self.renderings)
+            return [Filled(ticket, self._fill(job))]
 
     before = list[int]()
     generate(tmp_path, SETTINGS, 9, Slow(3, 0, scripted(drawn, lambda seed: True)))
@@ -318,10 +318,10 @@ def test_who_is_done_goes_on_while_an_episode_before_is_still_being_drawn(drawn:
 
 def test_all_hands_play_when_little_is_wanted(drawn: Drawn, tmp_path: Path) -> None:
     class Noted(AnyOrderPool):
-        def submit(self, ticket: int, order: Order) -> None:
-            super().submit(ticket, order)
-            if isinstance(order, Attempts):
-                blocks.append(len(order.seeds))
+        def submit(self, ticket: int, job: Order) -> None:
+            super().submit(ticket, job)
+            if isinstance(job, Attempts):
+                blocks.append(len(job.seeds))
 
     blocks: list[int] = []
     generate(tmp_path, SETTINGS, 8, Noted(4, 0, scripted(drawn, lambda seed: True)))
@@ -392,10 +392,10 @@ def test_claims_that_the_simulator_contradicts_are_counted_whether_kept_or_not(
         recording = dataclasses.replace(drawn.recording, seed=seed, succeeded=good, contradicted=not good)
         return recording if good or keep == "all" else rejected_of(recording)
 
-    def fill(order: Order) -> Any:
-        if isinstance(order, Drawing):
-            return dataclasses.replace(drawn, recording=order.recording)
-        return [judged(seed) for seed in order.seeds]
+    def fill(job: Order) -> Any:
+        if isinstance(job, Drawing):
+            return dataclasses.replace(drawn, recording=job.recording)
+        return [judged(seed) for seed in job.seeds]
 
     tally = generate(tmp_path, cube_settings(keep=keep), 4, AnyOrderPool(1, 0, fill))
     assert tally.contradicted == tally.attempts // 2 > 0
@@ -409,14 +409,14 @@ def test_what_is_never_certified_comes_to_an_end(kind: type[AnyOrderPool], drawn
 
 
 def test_a_failure_that_is_not_certified_is_counted_once(drawn: Drawn, tmp_path: Path) -> None:
-    def fill(order: Order) -> Any:
-        if isinstance(order, Attempts):
+    def fill(job: Order) -> Any:
+        if isinstance(job, Attempts):
             failed = dataclasses.replace(drawn.recording, succeeded=False, verdict="dropped")
-            return [dataclasses.replace(failed, seed=seed) for seed in order.seeds]
-        seed = order.recording.seed
+            return [dataclasses.replace(failed, seed=seed) for seed in job.seeds]
+        seed = job.recording.seed
         if seed % 2:
             return Rejected(seed=seed, verdict="not_certified", state="", cause="")
-        return dataclasses.replace(drawn, recording=order.recording)
+        return dataclasses.replace(drawn, recording=job.recording)
 
     tally = generate(tmp_path, cube_settings(keep="all"), 4, AnyOrderPool(1, 0, fill))
     assert tally.attempts == sum(tally.rejected.values()) + tally.failures_kept

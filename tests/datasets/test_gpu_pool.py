@@ -211,7 +211,7 @@ def test_a_dataset_is_made_certified_and_drawn_and_nothing_is_left_behind(tmp_pa
     with Watch() as watch:
         tally = generate(tmp_path, SETTINGS, 2, GpuPool(SETTINGS, size=1, lanes=2, device="cpu"), on_commit=show)
     assert (tally.committed, shown) == (2, [1, 2])
-    assert {"certify", "draw", "encode", "rows", "commit"} == tally.took_s.keys()
+    assert {"certify", "encode", "render", "rows", "commit"} == tally.took_s.keys()
     # One that plays with one that plans for each team, one that draws, and a worker.
     assert len(watch.pids) >= 5
     assert len(watch.memory) >= 3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graspline.datasets.recording import Recording, pack, recording_of, recoveries_of, unpack
-from graspline.datasets.retelling import retold
+from graspline.datasets.retelling import recording_from
 from graspline.datasets.rows import labels_of
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
@@ -173,4 +173,4 @@ def test_a_grasp_that_is_repeated_inside_a_nested_machine_is_a_retry_in_row_and_
     recording = recording_of(episode, TIDY.machine(parameters))
     row = labels_of(recording)
     assert (row["retries"], row["recovered"]) == (1, True)
-    assert retold(row, unpack(pack(recording))).retries == 1
+    assert recording_from(row, unpack(pack(recording))).retries == 1

@@ -32,7 +32,7 @@ from rosbags.interfaces import QosDurability  # noqa: E402  (it needs rosbags)
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
 
 from graspline.datasets import bags as ros  # noqa: E402
-from graspline.datasets.rosbag2 import export_rosbag2, told  # noqa: E402
+from graspline.datasets.rosbag2 import events_of, export_rosbag2  # noqa: E402
 
 TOPICS = {
     "/joint_states": "sensor_msgs/msg/JointState",
@@ -184,7 +184,7 @@ def test_what_happened_is_told_up_to_the_verdict(bags: Path, filmed_once: Path) 
 
 def test_no_state_ends_before_it_was_entered_and_faults_are_told(recovered: Recording) -> None:
     playing, kinds = list[str](), list[str]()
-    for event in told(recovered):
+    for event in events_of(recovered):
         kinds.append(event["event"])
         if event["event"] == "entered":
             playing.append(event["state"])

@@ -65,7 +65,7 @@ class ToyPilot:
             return Ruling(verdict=self._verdict, evidence=evidence, error="Traceback\nValueError: no idea")
         yield Announce(Ended(FOLLOW, REASON, "take_over", (at_most("time_without_motion", 0.8, 0.5, "s"),)))
         scenario = instant.scenario
-        given = scenario.task.inputs(scenario.parameters, instant.draw, scenario.stream("perception"))
+        given = scenario.task.inputs(scenario.parameters, instant.sampled, scenario.stream("perception"))
         return (yield from self._machine.run(robot, last, given, takes_over=True))
 
 

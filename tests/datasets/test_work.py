@@ -1,4 +1,4 @@
-"""What workers do with what a GPU played: certify it and draw what the CPU saw, or say why not."""
+"""What workers do with what a GPU played: certify it and render what the CPU saw, or say why not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.work import Drawing, Drawn, do, draw, judged
+from graspline.datasets.work import Drawing, Drawn, do, judged, render
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
@@ -57,7 +57,7 @@ def recorded() -> Recording:
 
 
 def on_the_cpu() -> Drawn:
-    return draw(Drawing(settings=CPU, recording=recorded()))
+    return render(Drawing(settings=CPU, recording=recorded()))
 
 
 def test_what_is_certified_is_written_as_the_cpu_saw_it() -> None:
@@ -69,7 +69,7 @@ def test_what_is_certified_is_written_as_the_cpu_saw_it() -> None:
     for name, values in wanted.values.items():
         np.testing.assert_array_equal(found.values[name], values, err_msg=name)
     assert not len(found.recording.log.states), "what a commit does not need is not sent"
-    assert found.took_s.keys() == {"certify", "draw", "encode", "rows"}
+    assert found.took_s.keys() == {"certify", "encode", "render", "rows"}
 
 
 def test_nobody_needs_the_states_of_what_is_to_be_certified() -> None:
@@ -102,7 +102,7 @@ def test_a_failure_that_is_none_on_the_cpu_is_rejected_too() -> None:
     assert (found.verdict, found.cause) == ("not_certified", "on the CPU it is at its goal")
 
 
-def test_a_failure_that_fails_on_the_cpu_is_drawn() -> None:
+def test_a_failure_that_fails_on_the_cpu_is_rendered() -> None:
     recording = on_a_gpu("remove@hold+0.2")
     assert not recording.succeeded
     settings = dataclasses.replace(GPU, keep="all", faults=("remove@hold+0.2",))

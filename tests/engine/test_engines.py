@@ -206,7 +206,7 @@ class TestOnWarp:
     def test_what_is_fixed_stands_where_its_own_lane_has_it(self) -> None:
         task = find_task("tidy")
         parameters, scene = task.parameters(), task.scene(task.parameters())
-        draws = [Scenario(task=task, parameters=parameters, seed=seed).draw() for seed in (4, 5)]
+        draws = [Scenario(task=task, parameters=parameters, seed=seed).sample() for seed in (4, 5)]
         model = scene.model
         geoms = np.flatnonzero((model.body_weldid[model.geom_bodyid] == 0) & (model.geom_bodyid > 0))
         wanted = [self.kinematics(scene, draw, geoms) for draw in draws]

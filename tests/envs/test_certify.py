@@ -64,7 +64,9 @@ def test_what_ends_otherwise_on_the_cpu_is_not_certified() -> None:
     log = lifted.log
     still = dataclasses.replace(log, positions=np.tile(log.positions[0], (len(log.positions), 1)))
     still = dataclasses.replace(still, velocities=np.zeros_like(log.velocities))
-    found = certify(dataclasses.replace(lifted, log=still), dataclasses.replace(missed, log=log, draw=lifted.draw))
+    found = certify(
+        dataclasses.replace(lifted, log=still), dataclasses.replace(missed, log=log, sampled=lifted.sampled)
+    )
     assert [each.certified for each in found] == [False, False]
 
 

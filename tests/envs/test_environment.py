@@ -99,10 +99,10 @@ def test_observations_are_those_of_the_space_and_joints_are_in_dataset_units() -
 
 
 def test_pictures_are_those_that_a_dataset_draws_from_its_log() -> None:
-    env, draw = TaskEnv("lift-cube", cameras="wrist:64x48"), scenario().draw()
+    env, draw = TaskEnv("lift-cube", cameras="wrist:64x48"), scenario().sample()
     observation, _ = env.reset(seed=SEED)
     with open_renderer(cube_table(), 64, 48, smooth=False) as renderer:
-        drawn = renderer.draw(draw.start, draw.variation, "wrist").rgb
+        drawn = renderer.render(draw.start, draw.variation, "wrist").rgb
     np.testing.assert_array_equal(observation["pixels"]["wrist"], drawn)
     env.close()
 
@@ -125,10 +125,10 @@ def test_the_action_space_is_the_range_of_the_joints(units: str) -> None:
 def test_a_seed_gives_the_scene_of_the_scenario_with_that_seed() -> None:
     env = blind_env()
     env.reset(seed=SEED)
-    draw = scenario().draw()
+    draw = scenario().sample()
     np.testing.assert_array_equal(env._engine.qpos[0], draw.start)
     assert env._episode is not None
-    assert env._episode.draw.variation == draw.variation
+    assert env._episode.sampled.variation == draw.variation
 
 
 def test_without_a_seed_scenes_differ_and_follow_from_the_seed_before() -> None:

@@ -35,7 +35,7 @@ def test_the_checker_of_gymnasium_has_nothing_to_say() -> None:
 def test_the_order_is_told_in_words_and_the_scene_is_that_of_run() -> None:
     env = TaskEnv("grab", cameras="none")
     scenario = Scenario(task=GRAB, parameters=Grab(), seed=5)
-    draw = scenario.draw()
+    draw = scenario.sample()
     _, info = env.reset(seed=5)
     assert info["task"] == env.task_description == GRAB.instruct(Grab(), draw, {}).sentence
     np.testing.assert_array_equal(env._engine.qpos[0], draw.start)

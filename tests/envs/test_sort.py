@@ -37,7 +37,7 @@ def accounts(env: TaskEnv) -> tuple[Account, ...]:
     episode = env._episode
     assert episode is not None
     time_s = episode.frames.time_s
-    return snapshot_of(env._engine, 0, episode.draw, time_s, episode.frames.actor).accounts
+    return snapshot_of(env._engine, 0, episode.sampled, time_s, episode.frames.actor).accounts
 
 
 def stand_still(env: TaskEnv, seconds: float) -> None:

@@ -157,7 +157,7 @@ def test_a_cube_that_is_gone_is_no_success_of_anybody() -> None:
 
 
 def test_a_cube_that_was_pushed_out_of_reach_ends_as_unreachable() -> None:
-    draw = scenario().draw()
+    draw = scenario().sample()
     start = draw.start.copy()
     at = cube_table().joint_address("cube")
     start[at : at + 2] = (0.0, -0.45)

@@ -46,7 +46,7 @@ def test_accounts_told_by_a_log_are_those_that_were_kept_while_it_happened(episo
     (replayed,) = replay_logs(engine, [episode.log])
     assert replayed.state_hash == episode.state_hash
     actor = actor_after(SORTING.task, SORTING.parameters, scene, episode.log, replayed.states)
-    snapshot = snapshot_of(engine, 0, episode.draw, episode.sim_time_s, actor)
+    snapshot = snapshot_of(engine, 0, episode.sampled, episode.sim_time_s, actor)
     assert truth_of(snapshot) == episode.truth
     # Enough has happened for this to mean something.
     sent = snapshot.accounts
@@ -74,7 +74,7 @@ def test_a_block_that_is_put_elsewhere_and_taken_away_in_one_tick_has_left_from_
     actor = actor_after(SORTING.task, SORTING.parameters, scene, fallen, states)
     engine = CpuEngine(scene, 1, 1)
     engine.reset(0, log.start, log.variation)
-    accounts = snapshot_of(engine, 0, episode.draw, 0.0, actor).accounts
+    accounts = snapshot_of(engine, 0, episode.sampled, 0.0, actor).accounts
     (account,) = (each for each in accounts if each.name == name)
     assert (account.where, account.left_s) == ("fallen", tick * scene.robot.dt_s)
 

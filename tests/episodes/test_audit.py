@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import graspline.episodes.audit
-from graspline.episodes.audit import EPISODE, Audit, Tally, Wrong, check_verdict, draw_fault, run_audit
+from graspline.episodes.audit import EPISODE, Audit, Tally, Wrong, check_verdict, run_audit, sample_fault
 from graspline.episodes.episode import Episode
 from graspline.episodes.pages import audit_page
 from graspline.episodes.run import run_scenarios
@@ -135,23 +135,23 @@ def test_what_was_so_counts_right_accepts_and_wrong_rejects() -> None:
 
 
 def test_faults_strike_in_a_share_of_episodes_that_depends_on_the_seed_alone() -> None:
-    drawn = [draw_fault(seed, 1 / 3, CELLS) for seed in range(600)]
+    drawn = [sample_fault(seed, 1 / 3, CELLS) for seed in range(600)]
     assert sum(map(bool, drawn)) == pytest.approx(200, abs=40)
-    assert drawn == [draw_fault(seed, 1 / 3, CELLS) for seed in range(600)]
+    assert drawn == [sample_fault(seed, 1 / 3, CELLS) for seed in range(600)]
     names = {fault.partition("@")[0] for faults in drawn for fault in faults}
     assert names == {"drop", "remove", "jam"}
-    assert all(draw_fault(seed, 0.0, CELLS) == () for seed in range(50))
-    assert all(draw_fault(seed, 1.0, CELLS) for seed in range(50))
+    assert all(sample_fault(seed, 0.0, CELLS) == () for seed in range(50))
+    assert all(sample_fault(seed, 1.0, CELLS) for seed in range(50))
 
 
 def test_one_more_fault_takes_its_share_of_seeds_and_leaves_all_others_as_they_were() -> None:
     more = [("gust", "lift", 0.9), *CELLS]
-    before = [draw_fault(seed, 1.0, CELLS) for seed in range(400)]
-    after = [draw_fault(seed, 1.0, more) for seed in range(400)]
+    before = [sample_fault(seed, 1.0, CELLS) for seed in range(400)]
+    after = [sample_fault(seed, 1.0, more) for seed in range(400)]
     changed = [now for then, now in zip(before, after, strict=True) if then != now]
     assert len(changed) == pytest.approx(100, abs=30)
     assert {fault.partition("@")[0] for (fault,) in changed} == {"gust"}
-    assert before == [draw_fault(seed, 1.0, CELLS[::-1]) for seed in range(400)]
+    assert before == [sample_fault(seed, 1.0, CELLS[::-1]) for seed in range(400)]
 
 
 def test_an_audit_draws_what_comes_with_graspline_whatever_else_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

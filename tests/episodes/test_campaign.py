@@ -60,7 +60,7 @@ def test_a_rehearsal_tells_how_long_states_take_and_where_something_is_held() ->
         assert calm.looked
         assert calm.gripping == {"close", "lift", "hold", "verify"}
         assert calm.lasted_s["hold"] == pytest.approx(1.0, abs=0.02)
-        assert [state for state, _ in calm.story] == list(calm.lasted_s)
+        assert [state for state, _ in calm.outcomes] == list(calm.lasted_s)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_a_scene_is_the_same_however_far_ahead_it_is_drawn(task: str, ahead: int
         found += draws.take(2)
     assert [scenario for scenario, _ in found] == scenarios
     for scenario, draw in found:
-        alone = scenario.draw()
+        alone = scenario.sample()
         assert draw.start.tobytes() == alone.start.tobytes()
         assert draw.variation == alone.variation
         assert draw.refused == alone.refused

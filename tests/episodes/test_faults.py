@@ -183,7 +183,7 @@ def test_a_drop_oils_the_pads_and_tugs_for_a_moment_and_takes_both_back() -> Non
     assert oiled == tugged
     assert loosed == dried == oiled + 18
     assert all(edit.values[0] < 0.05 for edit in oil.edits)
-    assert dry.edits == tuple(edit for edit in episode.draw.variation.edits if edit.field == "geom_friction")
+    assert dry.edits == tuple(edit for edit in episode.sampled.variation.edits if edit.field == "geom_friction")
     assert {edit.element for edit in oil.edits} == {edit.element for edit in dry.edits}
     assert tug.force_n[2] < 0
     assert loose.force_n == (0.0, 0.0, 0.0)

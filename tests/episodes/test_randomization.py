@@ -46,7 +46,7 @@ def test_a_randomised_log_plays_back_to_the_same_bits(episodes: dict[int, Episod
     assert late
     engine = CpuEngine(LIFT_CUBE.scene(VARIED), 1, 1)
     for episode in episodes.values():
-        assert episode.log.variation == episode.draw.variation
+        assert episode.log.variation == episode.sampled.variation
         assert replay_log(engine, episode.log) == episode.state_hash
 
 
@@ -61,7 +61,7 @@ def test_what_is_seen_does_not_change_what_happens() -> None:
     looks = build(LiftCube, assignments=[f"randomize.{each}.on=true" for each in ("lighting", "colours", "textures")])
     plain, seen = run_seeds([60000])[60000], run_seeds([60000], parameters=looks)[60000]
     assert plain.state_hash == seen.state_hash
-    assert len(seen.draw.variation.edits) > len(plain.draw.variation.edits)
+    assert len(seen.sampled.variation.edits) > len(plain.sampled.variation.edits)
 
 
 def test_gains_and_delay_change_what_happens() -> None:
@@ -73,10 +73,10 @@ def test_gains_and_delay_change_what_happens() -> None:
 
 def test_a_picture_says_where_it_was_really_taken_from() -> None:
     settings = build(Oranges, assignments=["randomize.camera.on=true"])
-    draw = Scenario(task=ORANGES, parameters=settings, seed=60000).draw()
+    draw = Scenario(task=ORANGES, parameters=settings, seed=60000).sample()
     renderer = RayRenderer(ORANGES.scene(settings), 32, 24)
-    nominal = renderer.draw(draw.start, Variation(), "front")
-    taken = renderer.draw(draw.start, draw.variation, "front")
+    nominal = renderer.render(draw.start, Variation(), "front")
+    taken = renderer.render(draw.start, draw.variation, "front")
     offset = [draw.variation.described[f"camera.front.{axis}_m"] for axis in "xyz"]
     np.testing.assert_allclose(taken.position_m - nominal.position_m, offset, atol=1e-12)
     assert taken.fovy_rad == pytest.approx(draw.variation.described["camera.front.fovy_rad"])

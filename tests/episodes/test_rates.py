@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graspline.episodes.rates import Point, draw_rates
+from graspline.episodes.rates import Point, rates_chart
 from graspline.tasks.task import Delivered
 
 
@@ -37,7 +37,7 @@ def test_the_chart_shows_every_speed_and_nothing_that_was_not_measured() -> None
     first, second = point(), Point(speed_m_s=0.2, density_per_m=1.0)
     for each in (first, second):
         each.add(delivered(1, 1, claimed=1))
-    drawn = draw_rates([first.as_dict(), second.as_dict()])
+    drawn = rates_chart([first.as_dict(), second.as_dict()])
     assert "50 mm/s" in drawn
     assert "200 mm/s" in drawn
     assert drawn.count("<text x='88'") == 2

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from graspline.episodes.region import draw_region, refusals, survey
+from graspline.episodes.region import refusals, region_chart, survey
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Probe
 
@@ -29,7 +29,7 @@ def test_reasons_are_counted_the_most_frequent_first() -> None:
 
 
 def test_a_map_is_xml_with_a_dot_per_place_and_a_line_per_reason() -> None:
-    drawn = draw_region(PROBES)
+    drawn = region_chart(PROBES)
     dots = [each for each in ElementTree.fromstring(drawn).iter() if each.attrib.get("fill-opacity") == "0.75"]
     assert len(dots) == 4
     words = texts(drawn)
@@ -39,14 +39,14 @@ def test_a_map_is_xml_with_a_dot_per_place_and_a_line_per_reason() -> None:
 
 
 def test_forward_is_up_and_left_is_left_on_a_map() -> None:
-    drawn = draw_region([Probe(x_m=0.3, y_m=0.1, refusal=""), Probe(x_m=0.1, y_m=-0.1, refusal="")])
+    drawn = region_chart([Probe(x_m=0.3, y_m=0.1, refusal=""), Probe(x_m=0.1, y_m=-0.1, refusal="")])
     ahead, behind = (each for each in ElementTree.fromstring(drawn).iter() if each.attrib.get("fill-opacity") == "0.75")
     assert float(ahead.attrib["cy"]) < float(behind.attrib["cy"])
     assert float(ahead.attrib["cx"]) < float(behind.attrib["cx"])
 
 
 def test_a_map_of_nothing_can_be_drawn() -> None:
-    assert "graspable: 0 % of 0 random poses within reach" in texts(draw_region([]))
+    assert "graspable: 0 % of 0 random poses within reach" in texts(region_chart([]))
 
 
 def test_a_survey_is_the_same_for_a_seed() -> None:

@@ -45,7 +45,7 @@ def check(pool: RenderPool, count: int) -> None:
     asked = jobs(count)
     for job, picture in zip(asked, pool.pictures(asked), strict=True):
         with open_renderer(cube_table(), job.width, job.height, smooth=False) as renderer:
-            here = renderer.draw(job.qpos, job.variation, job.camera)
+            here = renderer.render(job.qpos, job.variation, job.camera)
         np.testing.assert_array_equal(picture.rgb, here.rgb)
         np.testing.assert_array_equal(picture.position_m, here.position_m)
         np.testing.assert_array_equal(picture.rotation, here.rotation)

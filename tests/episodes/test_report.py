@@ -19,10 +19,10 @@ PNG = b"not really a picture"
 
 @pytest.fixture(scope="module")
 def played() -> tuple[Episode, list[Ending]]:
-    task, chronicle = find_task("lift-cube"), Chronicle()
+    task, history = find_task("lift-cube"), Chronicle()
     scenario = Scenario(task=task, parameters=task.parameters(), seed=1)
-    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
-    return episode, chronicle.endings
+    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[history])
+    return episode, history.endings
 
 
 class Tags(HTMLParser):

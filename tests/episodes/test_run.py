@@ -69,7 +69,7 @@ def test_truth_tells_of_a_cube_in_the_hand_above_where_it_lay(episodes: dict[int
         assert cube["position_m"][2] - cube["start_position_m"][2] >= 0.05
         assert np.linalg.norm(np.subtract(cube["position_m"], tool["position_m"])) <= 0.02
         assert cube["speed_m_s"] <= 0.02
-        edge_m = episode.draw.variation.described["edge_m"]
+        edge_m = episode.sampled.variation.described["edge_m"]
         assert cube["size_m"] == pytest.approx([edge_m] * 3)
         assert tool["jaw_gap_m"] == pytest.approx(edge_m, abs=0.012)
         assert np.linalg.norm(tool["quaternion"]) == pytest.approx(1.0)
@@ -191,8 +191,8 @@ def test_an_episode_does_not_depend_on_what_its_lane_played_before(episodes: dic
 def test_starts_that_are_spread_do_not_change_an_episode(episodes: dict[int, Episode]) -> None:
     began: list[tuple[int, int]] = []
 
-    def note(instant: Instant, happening: Happening) -> None:
-        if isinstance(happening, Entered) and happening.state == "look":
+    def note(instant: Instant, notification: Happening) -> None:
+        if isinstance(notification, Entered) and notification.state == "look":
             began.append((instant.lane, ticks))
 
     def count(_: object) -> None:
@@ -226,8 +226,8 @@ def test_seeds_differ(episodes: dict[int, Episode]) -> None:
 def test_watching_an_episode_does_not_change_it(episodes: dict[int, Episode]) -> None:
     ticks, heard = [], []
 
-    def observer(lane: int, time_s: float, happening: Happening) -> None:
-        heard.append((lane, happening))
+    def observer(lane: int, time_s: float, notification: Happening) -> None:
+        heard.append((lane, notification))
 
     def after_tick(engine: Engine) -> None:
         ticks.append(engine.count)

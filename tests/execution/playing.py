@@ -107,8 +107,8 @@ class Diary:
     def __init__(self) -> None:
         self.entries: list[tuple[int, float, Happening]] = []
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
-        self.entries.append((lane, time_s, happening))
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        self.entries.append((lane, time_s, notification))
 
     def of(self, kind: type) -> list[tuple[int, float, Any]]:
         return [entry for entry in self.entries if isinstance(entry[2], kind)]

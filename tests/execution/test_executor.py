@@ -1134,7 +1134,7 @@ def test_observers_are_told_what_happens_in_order_with_lane_and_time() -> None:
     executor.schedule(1, 0.05, push)
     finish(executor)
     assert first.entries == second.entries
-    assert [(lane, round(time_s * 60), happening) for lane, time_s, happening in first.entries] == [
+    assert [(lane, round(time_s * 60), notification) for lane, time_s, notification in first.entries] == [
         (1, 1, Entered("look")),
         (1, 1, Looked(None)),
         (1, 1, Ended("look", "seen", "hold")),
@@ -1153,7 +1153,7 @@ def test_observers_learn_of_every_way_to_finish() -> None:
     executor.preempt(2)
     executor.apply(3, CorruptControl(joint="gripper"))
     finish(executor)
-    assert {lane: happening.how for lane, _, happening in diary.of(Finished)} == {
+    assert {lane: notification.how for lane, _, notification in diary.of(Finished)} == {
         0: "returned",
         1: "crashed",
         2: "preempted",

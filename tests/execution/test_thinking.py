@@ -224,17 +224,17 @@ def test_late_eyes_do_not_catch_up_while_a_lane_stands_still() -> None:
 
 
 def test_what_is_to_happen_keeps_its_order_over_a_pause() -> None:
-    agenda, done = Agenda(), list[str]()
-    agenda.put(0, 5, 0, 7, lambda: done.append("a"))
-    agenda.put(0, 5, 0, 7, lambda: done.append("b"))
-    agenda.put(0, 6, 1, 8, lambda: done.append("other"))
-    agenda.pause(7, 2)
-    agenda.put(3, 3, 0, 7, lambda: done.append("c"))
-    assert not agenda.due(5)
-    assert agenda.due(6)
-    assert agenda.pop()[:2] == (1, 8)
-    agenda.go_on(7, 10)
-    assert not agenda.due(12)
-    while agenda.due(13):
-        agenda.pop()[2]()
+    scheduler, done = Agenda(), list[str]()
+    scheduler.put(0, 5, 0, 7, lambda: done.append("a"))
+    scheduler.put(0, 5, 0, 7, lambda: done.append("b"))
+    scheduler.put(0, 6, 1, 8, lambda: done.append("other"))
+    scheduler.pause(7, 2)
+    scheduler.put(3, 3, 0, 7, lambda: done.append("c"))
+    assert not scheduler.due(5)
+    assert scheduler.due(6)
+    assert scheduler.pop()[:2] == (1, 8)
+    scheduler.go_on(7, 10)
+    assert not scheduler.due(12)
+    while scheduler.due(13):
+        scheduler.pop()[2]()
     assert done == ["a", "b", "c"]

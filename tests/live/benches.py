@@ -69,8 +69,8 @@ class Bench:
     def __init__(
         self, task: Task[Any] = LIFT_CUBE, parameters: Any = PARAMETERS, seed: int = 3, **options: Any
     ) -> None:
-        self.labour = Inline()
-        self.conductor = Conductor(task, parameters, seed, labour=self.labour, **options)
+        self.background = Inline()
+        self.conductor = Conductor(task, parameters, seed, background=self.background, **options)
         self.snapshots = 0
 
     @property

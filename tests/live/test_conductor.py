@@ -310,11 +310,11 @@ def test_stop_works_in_every_state_of_a_task_and_a_person_goes_on_from_there(ben
 def test_a_plan_that_is_given_up_stops_the_task() -> None:
     bench = Bench().tick()
     order = bench.give(RunTask(5))
-    bench.labour.given_up = True
+    bench.background.given_up = True
     snapshot = bench.until(lambda each: each.verdict != "", most=60)
     assert snapshot.verdict == "interrupted"
     assert isinstance(order.ticket.settled, Refused)
-    bench.labour.given_up = False
+    bench.background.given_up = False
     bench.done(Home())
 
 
@@ -605,9 +605,9 @@ def test_a_task_that_sees_through_a_camera_looks_by_other_hands() -> None:
     assert "detects objects in camera images" in bench.refused(Refresh()).reason
     bench.done(RunTask(5))
     assert pictures[0].rgb.shape == (48, 64, 3)
-    bench.labour.given_up = True
+    bench.background.given_up = True
     assert bench.refused(RunTask(5)).reason == "stopped"
-    bench.labour.given_up = False
+    bench.background.given_up = False
     bench.conductor.close()
 
 

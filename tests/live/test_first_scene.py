@@ -19,7 +19,7 @@ def test_every_object_of_the_first_scene_can_be_picked_and_no_earlier_seed_would
     found = first_seed(grab, parameters)
     reachable = []
     for seed in range(found + 1):
-        draw = Scenario(task=grab, parameters=parameters, seed=seed).draw()
+        draw = Scenario(task=grab, parameters=parameters, seed=seed).sample()
         objects = objects_at_start(grab.scene(parameters), draw)
         plans = [
             attempt(query_for(parameters, each, parameters.grasp, tuple(o for o in objects if o is not each)))
@@ -33,7 +33,7 @@ def test_parameters_decide_how_many_objects_are_enough() -> None:
     grab = find_task("grab")
     parameters = build(Grab, None, ["things.count=[1,1]"])
     seed = first_seed(grab, parameters)
-    draw = Scenario(task=grab, parameters=parameters, seed=seed).draw()
+    draw = Scenario(task=grab, parameters=parameters, seed=seed).sample()
     assert len(objects_at_start(grab.scene(parameters), draw)) == 1
 
 

@@ -72,7 +72,7 @@ def drive(
             seen.result = stop.value
             return seen
         if isinstance(request, Announce):
-            seen.happenings.append(request.happening)
+            seen.happenings.append(request.notification)
             answer = None
         else:
             seen.requests.append(request)

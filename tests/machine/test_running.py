@@ -76,7 +76,7 @@ class Run:
         self.executor = Executor(
             CpuEngine(cube_table(), 1, 1),
             allow_truth=True,
-            observers=[lambda lane, time_s, happening: self.told.append((time_s, happening))],
+            observers=[lambda lane, time_s, notification: self.told.append((time_s, notification))],
             record_states=True,
         )
         self.executor.start(0, lambda first: machine.run(SO101, first, {}), START, Variation())

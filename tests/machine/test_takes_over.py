@@ -46,8 +46,8 @@ def entered(*, takes_over: bool) -> tuple[list[str], Result]:
             request = next(run)
         except StopIteration as done:
             return states, done.value
-        if isinstance(request, Announce) and isinstance(request.happening, Entered):
-            states.append(request.happening.state)
+        if isinstance(request, Announce) and isinstance(request.notification, Entered):
+            states.append(request.notification.state)
 
 
 def test_a_run_begins_with_the_state_that_takes_over_only_where_it_is_asked_to() -> None:

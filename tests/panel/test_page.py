@@ -241,8 +241,8 @@ def test_a_browser_that_is_closed_in_the_middle_leaves_an_arm_that_holds(browser
     session = running.house.session
     session.stop().result(300)
     session.submit(ResetScene(SEED)).result(300)
-    for helm in [helm for _, helm in running.panel._clients.values()]:
-        helm.release()
+    for operator in [operator for _, operator in running.panel._clients.values()]:
+        operator.release()
     leaving = Visitor(browser, running)
     select(leaving, NEAR)
     leaving.unfold("Grasp")

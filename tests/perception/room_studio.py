@@ -111,7 +111,7 @@ class RoomStudio:
             qpos[SCENE.joint_address(name)] = angle
         qpos[SCENE.joint_address("torso_lift")] = joints[ROBOT.joints.index("arm_lift")] / 2
         variation = room_variation(things, FITTINGS, {})
-        picture = self._renderer.draw(qpos, variation, "head")
+        picture = self._renderer.render(qpos, variation, "head")
         exact = self._renderer.depth(qpos, variation, "head")
         depth = measured_depth(exact, picture.fovy_rad, errors, np.random.default_rng(seed))
         nowhere = replace(picture, depth_m=depth, position_m=np.full(3, np.nan), rotation=np.full((3, 3), np.nan))

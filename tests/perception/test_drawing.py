@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.drawing import draw_solids
+from graspline.perception.drawing import overlay_solids
 
 from .depth_pictures import CAMERA_M, FOVY_RAD, R_OC
 
@@ -26,7 +26,7 @@ def solid(shape: Shape, x_m: float = 1.0) -> Belief:
 @pytest.mark.parametrize("shape", ["box", "cylinder", "ball"])
 def test_lines_are_drawn_where_a_solid_is_seen_and_only_there(shape: Shape) -> None:
     blank = np.zeros((240, 320, 3), np.uint8)
-    drawn = draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid(shape)])
+    drawn = overlay_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid(shape)])
     rows, columns = np.nonzero(drawn.any(axis=-1))
     assert not blank.any()
     # Straight ahead, a little above the middle: 8 cm at a metre, and a word above.
@@ -37,11 +37,11 @@ def test_lines_are_drawn_where_a_solid_is_seen_and_only_there(shape: Shape) -> N
 
 def test_what_is_behind_the_camera_is_not_drawn() -> None:
     blank = np.zeros((240, 320, 3), np.uint8)
-    assert not draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", -1.0), solid("ball", -1.0)]).any()
+    assert not overlay_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", -1.0), solid("ball", -1.0)]).any()
 
 
 def test_names_are_dark_on_a_bright_plate_however_dark_the_picture() -> None:
-    drawn = draw_solids(np.zeros((480, 640, 3), np.uint8), CAMERA_M, R_OC, FOVY_RAD, [solid("box")])
+    drawn = overlay_solids(np.zeros((480, 640, 3), np.uint8), CAMERA_M, R_OC, FOVY_RAD, [solid("box")])
     rows, columns = np.nonzero((drawn == (40, 230, 90)).all(axis=-1))
     plate = drawn[rows.min() : rows.min() + 36, columns.min() : columns.max()]
     assert (plate.max(axis=-1) > 200).mean() > 0.5
@@ -52,7 +52,7 @@ def test_names_are_dark_on_a_bright_plate_however_dark_the_picture() -> None:
 
 def test_names_of_things_behind_each_other_do_not_cover_each_other() -> None:
     blank = np.zeros((480, 640, 3), np.uint8)
-    one, two = (draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", x)]) for x in (1.0, 1.03))
-    both = draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", 1.0), solid("box", 1.03)])
+    one, two = (overlay_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", x)]) for x in (1.0, 1.03))
+    both = overlay_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", 1.0), solid("box", 1.03)])
     bright = [int((drawn == (40, 230, 90)).all(axis=-1).sum()) for drawn in (one, two, both)]
     assert bright[2] > 1.5 * min(bright[:2])

@@ -75,7 +75,7 @@ class Studio:
             elif plate is not None and np.hypot(thing.x_m - plate[0], thing.y_m - plate[1]) < PLATE_RADIUS_M:
                 qpos[at + 2] += FLOOR_M
         variation = fruit_variation(things, 1.0) + (looks or Variation())
-        picture = self._renderer.draw(qpos, variation, "front")
+        picture = self._renderer.render(qpos, variation, "front")
         geoms = self._renderer.geoms(qpos, variation, "front")
         places = {name: qpos[SCENE.joint_address(name) :][:3].copy() for name in things}
         shares = {

@@ -127,8 +127,8 @@ class TestSlip:
         np.testing.assert_array_equal(CAN.position_m, position)
 
     def test_it_tells_how_far(self) -> None:
-        assert [each.value for each in ASKEW.told] == pytest.approx([np.hypot(0.03, 0.02), 0.04])
-        assert passes(ASKEW.told)
+        assert [each.value for each in ASKEW.as_evidence] == pytest.approx([np.hypot(0.03, 0.02), 0.04])
+        assert passes(ASKEW.as_evidence)
 
 
 class TestSlipSince:
@@ -256,7 +256,7 @@ class TestSlipSince:
     def test_wheels_slip_no_farther_than_a_decimetre(self) -> None:
         slip = slip_since((CAN,), CAN, seen(off(CAN, 0.0, 0.099)))
         assert slip is not None
-        assert passes(slip.told)
+        assert passes(slip.as_evidence)
 
     def test_where_nothing_was_seen_before_nothing_is_told(self) -> None:
         assert slip_since((), CAN, seen(CAN)) is None
@@ -274,7 +274,7 @@ class TestSlipBetween:
 
     def test_furniture_that_was_seen_where_it_was_has_not_moved(self) -> None:
         slip = slip_between(TABLE, TABLE)
-        assert [each.value for each in slip.told] == [0.0, 0.0]
+        assert [each.value for each in slip.as_evidence] == [0.0, 0.0]
 
     def test_a_turn_across_half_a_turn_moves_things_by_the_small_one(self) -> None:
         was, now = (replace(TABLE, yaw_rad=yaw_rad) for yaw_rad in (np.pi - 0.01, -np.pi + 0.02))

@@ -126,7 +126,11 @@ def test_what_is_partly_hidden_is_found_and_said_to_be_less_sure(studio: RoomStu
     known = standing(item_of("juice_can"), 0.02, 0.15)
     things = (before, hidden, free, known)
     pairs = dict(
-        zip(("before", "hidden", "free", "known"), matched(things, studio.take(things).seen().solids), strict=True)
+        zip(
+            ("before", "hidden", "free", "known"),
+            matched(things, studio.take(things).seen().solids),
+            strict=True,
+        )
     )
     assert off_m(*pairs["known"]) < 0.003
     assert pairs["known"][1].name == "juice_can"

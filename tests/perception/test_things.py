@@ -53,7 +53,7 @@ class Studio:
         variation = blocks_variation(things, 1.0, {})
         if looks is not None:
             variation = randomized(SCENE, variation, looks, np.random.default_rng(3))
-        return self.renderer.draw(qpos, variation, "front")
+        return self.renderer.render(qpos, variation, "front")
 
 
 @pytest.fixture(scope="module")

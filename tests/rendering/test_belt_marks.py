@@ -62,7 +62,7 @@ def test_only_pictures_that_ask_for_marks_have_them_and_they_move_with_the_belt(
 
         def picture(gone_m: float | None) -> np.ndarray:
             told = None if gone_m is None else {BELT: (0.0, gone_m, 0.0)}
-            return renderer.draw(DRAW.start, DRAW.variation, "front", travelled_m=told).rgb.astype(int)
+            return renderer.render(DRAW.start, DRAW.variation, "front", travelled_m=told).rgb.astype(int)
 
         plain, marked, later = picture(None), picture(0.0), picture(-PITCH_M / 2)
         assert (np.abs(marked - plain) > 5).any(axis=2).sum() > 50

@@ -34,7 +34,7 @@ def test_rays_are_chosen_where_gl_is_missing(monkeypatch):
     monkeypatch.setattr(choose, "gl_problem", lambda: "no libEGL")
     with open_renderer(cube_table(), 32, 24) as renderer:
         assert renderer.name == "rays"
-        assert renderer.draw(*random_state(0), "front").rgb.shape == (24, 32, 3)
+        assert renderer.render(*random_state(0), "front").rgb.shape == (24, 32, 3)
 
 
 def test_gl_is_chosen_where_it_works():

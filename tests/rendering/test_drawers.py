@@ -17,7 +17,7 @@ from render_cases import SHAPES, scene_of
 
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.rendering import drawers
-from graspline.rendering.drawers import Painter, Seat, Studio, draw_for_others
+from graspline.rendering.drawers import Painter, Seat, Studio, render_for_others
 from graspline.rendering.looks import Looks
 from graspline.scenes.cube_table import cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
@@ -72,7 +72,7 @@ def fake() -> Fake:
 def studio(fake: Fake) -> Iterator[Studio]:
     """A drawer in a thread."""
     ours, theirs = multiprocessing.Pipe()
-    drawer = threading.Thread(target=draw_for_others, args=(theirs, lambda width, height: fake))
+    drawer = threading.Thread(target=render_for_others, args=(theirs, lambda width, height: fake))
     drawer.start()
     studio = Studio(ours, SEAT_BYTES)
     yield studio
@@ -224,13 +224,13 @@ def in_a_process(target: Callable[..., None], *arguments: object) -> tuple[BaseP
 def never_draw(studio: Connection) -> None:
     fake = Fake()
     fake.may_draw.clear()
-    draw_for_others(studio, lambda width, height: fake)
+    render_for_others(studio, lambda width, height: fake)
 
 
 def draw_cubes(studio: Connection) -> None:
     from graspline.rendering.warp import WarpRenderer
 
-    draw_for_others(studio, lambda width, height: WarpRenderer(cube_table(), width, height, 2, "cpu"))
+    render_for_others(studio, lambda width, height: WarpRenderer(cube_table(), width, height, 2, "cpu"))
 
 
 def look(seat: Seat, answer: Connection) -> None:
@@ -282,6 +282,6 @@ def test_pictures_of_another_process_are_those_of_the_renderer_here() -> None:
     there = np.stack([rgb.copy() for rgb in painter.pictures(qpos, variations, "front", 64, 48)])
     studio.close()
     drawer.join(PATIENCE_S)
-    here = WarpRenderer(scene, 64, 48, 3, "cpu").draw_many(qpos, variations, "front")
+    here = WarpRenderer(scene, 64, 48, 3, "cpu").render_many(qpos, variations, "front")
     assert np.array_equal(there, here)
     assert not np.array_equal(here[0], here[1])

@@ -21,12 +21,12 @@ def test_pictures_of_datasets_keep_every_bit_when_a_film_is_rendered_of_their_sc
     start = scene.start({"cube": (np.array([0.2, 0.0, 0.02]), np.array([1.0, 0, 0, 0]))})
     before = scene.model.tex_data.copy(), scene.model.light_dir.copy(), scene.model.geom_matid.copy()
     with GlRenderer(scene, 160, 120) as renderer:
-        plain = renderer.draw(start, Variation(), "front").rgb
+        plain = renderer.render(start, Variation(), "front").rgb
         with GlRenderer(dressed(scene, VIEW), 160, 120, smooth=False) as film:
-            shown = film.draw(start, Variation(), VIEW, shadows=True).rgb
-        again = renderer.draw(start, Variation(), "front").rgb
+            shown = film.render(start, Variation(), VIEW, shadows=True).rgb
+        again = renderer.render(start, Variation(), "front").rgb
     with GlRenderer(scene, 160, 120) as renderer:
-        anew = renderer.draw(start, Variation(), "front").rgb
+        anew = renderer.render(start, Variation(), "front").rgb
     assert np.array_equal(plain, again)
     assert np.array_equal(plain, anew)
     assert not np.array_equal(plain, shown)
@@ -46,7 +46,7 @@ def test_a_variation_colours_a_dressed_scene_as_it_colours_the_scene() -> None:
     start = scene.start({"cube": (np.array([0.2, 0.0, 0.02]), np.array([1.0, 0, 0, 0]))})
     green = Variation(edits=(Edit(field="geom_rgba", element="table", values=(0.1, 0.9, 0.1, 1.0)),))
     with GlRenderer(scene, 160, 120, smooth=False) as film:
-        rgb = film.draw(start, green, VIEW).rgb[-10:].reshape(-1, 3).mean(axis=0)
+        rgb = film.render(start, green, VIEW).rgb[-10:].reshape(-1, 3).mean(axis=0)
     assert rgb[1] > 2 * rgb[0]
 
 
@@ -55,7 +55,7 @@ def test_a_viewpoint_s_picture_says_where_it_was_taken_from() -> None:
     scene = cube_table()
     start = scene.start({"cube": (np.array([0.2, 0.0, 0.02]), np.array([1.0, 0, 0, 0]))})
     with GlRenderer(scene, 160, 120, smooth=False) as renderer:
-        picture = renderer.draw(start, Variation(), VIEW)
+        picture = renderer.render(start, Variation(), VIEW)
         eyes = renderer._stage.visible.camera
     assert picture.position_m == pytest.approx(VIEW.position_m)
     assert np.mean([each.pos for each in eyes], axis=0) == pytest.approx(VIEW.position_m, abs=1e-5)

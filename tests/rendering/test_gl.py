@@ -23,7 +23,7 @@ from graspline.rendering.gl import GlRenderer
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.variation import Variation
 with GlRenderer(cube_table(), 32, 24) as renderer:
-    print(renderer.draw(cube_table().model.qpos0, Variation(), "front").rgb.std() > 5)
+    print(renderer.render(cube_table().model.qpos0, Variation(), "front").rgb.std() > 5)
 """
 
 
@@ -46,22 +46,22 @@ def test_a_closed_renderer_says_so_and_may_be_closed_twice(opened):
     renderer.close()
     renderer.close()
     with pytest.raises(WiringError, match="closed"):
-        renderer.draw(*random_state(0), "front")
+        renderer.render(*random_state(0), "front")
 
 
 def test_two_renderers_take_turns(opened):
     one, two = opened("gl", cube_table()), opened("gl", cube_table())
     (qpos, variation), other = random_state(0), random_state(1)
-    first = one.draw(qpos, variation, "front").rgb
-    two.draw(*other, "front")
-    assert np.array_equal(first, one.draw(qpos, variation, "front").rgb)
+    first = one.render(qpos, variation, "front").rgb
+    two.render(*other, "front")
+    assert np.array_equal(first, one.render(qpos, variation, "front").rgb)
 
 
 def test_a_renderer_may_be_handed_to_another_thread(opened):
     renderer = opened("gl", cube_table())
-    here = renderer.draw(*random_state(0), "front").rgb
+    here = renderer.render(*random_state(0), "front").rgb
     there = []
-    thread = threading.Thread(target=lambda: there.append(renderer.draw(*random_state(0), "front").rgb))
+    thread = threading.Thread(target=lambda: there.append(renderer.render(*random_state(0), "front").rgb))
     thread.start()
     thread.join()
     assert np.array_equal(here, there[0])

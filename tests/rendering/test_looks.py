@@ -7,7 +7,7 @@ import pytest
 from render_cases import SHAPES, random_state, scene_of
 
 from graspline.errors import WiringError
-from graspline.rendering.looks import Looks, what_warp_cannot_draw
+from graspline.rendering.looks import Looks, what_warp_cannot_render
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.furniture import BACKDROP
 from graspline.scenes.randomization import TexturedRandomization, randomized
@@ -77,7 +77,7 @@ def test_what_only_physics_notices_changes_no_row() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_is_randomised_can_be_drawn(seed: int) -> None:
-    assert not what_warp_cannot_draw(cube_table(), everything_varied(seed))
+    assert not what_warp_cannot_render(cube_table(), everything_varied(seed))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_whatever_is_randomised_can_be_drawn(seed: int) -> None:
     ],
 )
 def test_variations_that_would_be_drawn_wrong_are_refused(variation: Variation, complaint: str) -> None:
-    assert complaint in what_warp_cannot_draw(cube_table(), variation)
+    assert complaint in what_warp_cannot_render(cube_table(), variation)
     with pytest.raises(WiringError, match=complaint):
         Looks(cube_table()).row(variation)
 
@@ -110,4 +110,4 @@ def test_scenes_that_would_be_drawn_wrong_are_refused(change: tuple[str, str], c
     scene = scene_of(named.replace(*change))
     with pytest.raises(WiringError, match=complaint):
         Looks(scene)
-    assert complaint in what_warp_cannot_draw(scene)
+    assert complaint in what_warp_cannot_render(scene)

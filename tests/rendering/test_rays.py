@@ -51,8 +51,8 @@ def test_both_renderers_show_the_same_geom_on_99_percent_of_pixels(opened, camer
 def test_colours_differ_by_at_most_10_of_255_on_average(opened, camera, seed):
     scene = cube_table()
     qpos, variation = random_state(seed)
-    by_gl = opened("gl", scene).draw(qpos, variation, camera)
-    by_rays = opened("rays", scene).draw(qpos, variation, camera)
+    by_gl = opened("gl", scene).render(qpos, variation, camera)
+    by_rays = opened("rays", scene).render(qpos, variation, camera)
     assert colour_error(by_gl, by_rays) <= 10
 
 
@@ -61,8 +61,8 @@ def test_shadows_fall_on_the_same_pixels(opened):
     qpos, variation = random_state(1)
     gl, rays = opened("gl", scene), opened("rays", scene)
     dark = [
-        renderer.draw(qpos, variation, "front").rgb.mean(axis=2)
-        - renderer.draw(qpos, variation, "front", shadows=True).rgb.mean(axis=2)
+        renderer.render(qpos, variation, "front").rgb.mean(axis=2)
+        - renderer.render(qpos, variation, "front", shadows=True).rgb.mean(axis=2)
         > 20
         for renderer in (gl, rays)
     ]
@@ -81,7 +81,7 @@ def test_flat_surfaces_have_the_same_colour_to_one_step(opened):
     for axis in (0, 1):
         for step in (-1, 1):
             inner &= np.roll(geoms, step, axis) == geoms
-    difference = np.abs(gl.draw(qpos, variation, "front").rgb.astype(int) - rays.draw(qpos, variation, "front").rgb)
+    difference = np.abs(gl.render(qpos, variation, "front").rgb.astype(int) - rays.render(qpos, variation, "front").rgb)
     assert inner.mean() > 0.5
     # Not all: within the cube, its edges are outlines too.
     assert np.mean(difference[inner] <= 1) > 0.998
@@ -107,7 +107,7 @@ def test_every_shape_looks_the_same_even_from_inside_of_one(opened, camera):
     gl, rays = opened("gl", scene), opened("rays", scene)
     start = (scene.model.qpos0, Variation(), camera)
     assert np.mean(gl.geoms(*start) == rays.geoms(*start)) >= 0.99
-    assert colour_error(gl.draw(*start), rays.draw(*start)) <= 2
+    assert colour_error(gl.render(*start), rays.render(*start)) <= 2
 
 
 def test_a_lens_sees_past_the_part_it_sits_in_and_the_rest_of_that_mesh(opened):
@@ -145,7 +145,7 @@ def test_a_patterned_table_has_by_rays_the_mean_colour_it_has_by_opengl(opened, 
     variation = patterned(scene, "table", pattern)
     gl, rays = opened("gl", scene), opened("rays", scene)
     table = rays.geoms(qpos, variation, "front") == scene.model.geom("table").id
-    by_gl, by_rays = (each.draw(qpos, variation, "front").rgb[table].astype(float) for each in (gl, rays))
+    by_gl, by_rays = (each.render(qpos, variation, "front").rgb[table].astype(float) for each in (gl, rays))
     assert np.ptp(by_rays, axis=0).max() == 0
     assert by_gl.std(axis=0).max() > 2
     # Within what differs between the part of the pattern that is seen and the whole of it.
@@ -156,9 +156,9 @@ def test_a_pattern_nobody_wears_changes_no_picture(opened):
     scene = cube_table()
     qpos, _ = random_state(1)
     rays = opened("rays", scene)
-    plain = rays.draw(qpos, Variation(), "front").rgb
-    assert not np.array_equal(plain, rays.draw(qpos, patterned(scene, "table", "checks"), "front").rgb)
-    assert np.array_equal(plain, rays.draw(qpos, Variation(), "front").rgb)
+    plain = rays.render(qpos, Variation(), "front").rgb
+    assert not np.array_equal(plain, rays.render(qpos, patterned(scene, "table", "checks"), "front").rgb)
+    assert np.array_equal(plain, rays.render(qpos, Variation(), "front").rgb)
 
 
 @pytest.mark.parametrize(

@@ -19,47 +19,47 @@ pytestmark = pytest.mark.parametrize("kind", KINDS)
 def test_a_picture_does_not_depend_on_earlier_pictures(opened, kind):
     renderer = opened(kind, cube_table())
     (qpos_a, variation_a), (qpos_b, variation_b) = random_state(3), random_state(4)
-    first = renderer.draw(qpos_a, variation_a, "front").rgb
-    other = renderer.draw(qpos_b, variation_b, "wrist", shadows=True).rgb
+    first = renderer.render(qpos_a, variation_a, "front").rgb
+    other = renderer.render(qpos_b, variation_b, "wrist", shadows=True).rgb
     renderer.geoms(qpos_b, variation_b, "front")
     renderer.depth(qpos_b, variation_b, "front")
     assert not np.array_equal(first, other)
-    assert np.array_equal(first, renderer.draw(qpos_a, variation_a, "front").rgb)
+    assert np.array_equal(first, renderer.render(qpos_a, variation_a, "front").rgb)
 
 
 def test_a_second_renderer_gives_the_same_picture(opened, kind):
     (qpos_a, variation_a), (qpos_b, variation_b) = random_state(5), random_state(6)
     used = opened(kind, cube_table())
-    used.draw(qpos_a, variation_a, "front")
+    used.render(qpos_a, variation_a, "front")
     fresh = opened(kind, cube_table())
-    assert np.array_equal(used.draw(qpos_b, variation_b, "front").rgb, fresh.draw(qpos_b, variation_b, "front").rgb)
+    assert np.array_equal(used.render(qpos_b, variation_b, "front").rgb, fresh.render(qpos_b, variation_b, "front").rgb)
 
 
 def test_an_edit_that_the_next_variation_lacks_does_not_stay(opened, kind):
     renderer = opened(kind, cube_table())
     qpos, _ = random_state(3)
-    plain = renderer.draw(qpos, Variation(), "front").rgb
+    plain = renderer.render(qpos, Variation(), "front").rgb
     blue = Variation(edits=(Edit(field="geom_rgba", element=CUBE, values=(0, 0, 1, 1)),))
-    assert not np.array_equal(plain, renderer.draw(qpos, blue, "front").rgb)
-    assert np.array_equal(plain, renderer.draw(qpos, Variation(), "front").rgb)
+    assert not np.array_equal(plain, renderer.render(qpos, blue, "front").rgb)
+    assert np.array_equal(plain, renderer.render(qpos, Variation(), "front").rgb)
 
 
 def test_a_backdrop_takes_the_colour_of_its_variation_and_gives_it_back(opened, kind):
     renderer = opened(kind, cube_table())
     qpos, _ = random_state(3)
-    plain = renderer.draw(qpos, Variation(), "front").rgb
+    plain = renderer.render(qpos, Variation(), "front").rgb
     beyond = renderer.geoms(qpos, Variation(), "front") < 0
     pink = Variation(edits=(Edit(field="tex_rgb", element="backdrop", values=(230, 130, 150)),))
-    shown = renderer.draw(qpos, pink, "front").rgb
+    shown = renderer.render(qpos, pink, "front").rgb
     assert (shown[beyond] == (230, 130, 150)).all(axis=1).mean() > 0.95
-    assert np.array_equal(plain, renderer.draw(qpos, Variation(), "front").rgb)
+    assert np.array_equal(plain, renderer.render(qpos, Variation(), "front").rgb)
 
 
 def test_half_the_light_from_everywhere_darkens_what_is_in_the_shade(opened, kind):
     renderer = opened(kind, cube_table())
     qpos, _ = random_state(3)
     dim = Variation(edits=(Edit(field="headlight_ambient", element="headlight", values=(0.19, 0.19, 0.19)),))
-    plain, dimmed = (renderer.draw(qpos, each, "front").rgb.astype(float) for each in (Variation(), dim))
+    plain, dimmed = (renderer.render(qpos, each, "front").rgb.astype(float) for each in (Variation(), dim))
     table = renderer.geoms(qpos, Variation(), "front") == cube_table().model.geom("table").id
     expected = 255 * 0.19 * cube_table().model.geom("table").rgba[:3]
     np.testing.assert_allclose(np.median((plain - dimmed)[table], axis=0), expected, atol=2)
@@ -103,7 +103,7 @@ def test_depths_times_pixel_rays_lie_on_the_surfaces_they_show(opened, kind):
     at = scene.joint_address(CUBE)
     qpos[at : at + 7] = (0.3, 0.1, edge / 2, 1, 0, 0, 0)
     variation = cube_variation(edge_m=edge, mass_kg=0.03, pad_friction=1)
-    picture = renderer.draw(qpos, variation, "front")
+    picture = renderer.render(qpos, variation, "front")
     shown = renderer.geoms(qpos, variation, "front") == scene.model.geom(CUBE).id
     depth = renderer.depth(qpos, variation, "front")[shown].astype(float)
     rays = pixel_rays(picture.width, picture.height, picture.fovy_rad)[shown]
@@ -116,10 +116,10 @@ def test_depths_times_pixel_rays_lie_on_the_surfaces_they_show(opened, kind):
 def test_an_unknown_camera_is_answered_with_the_known_ones(opened, kind):
     qpos, variation = random_state(0)
     with pytest.raises(InputError, match="no camera 'wrst'; did you mean 'wrist'"):
-        opened(kind, cube_table()).draw(qpos, variation, "wrst")
+        opened(kind, cube_table()).render(qpos, variation, "wrst")
 
 
 def test_a_state_of_the_wrong_size_is_refused(opened, kind):
     _, variation = random_state(0)
     with pytest.raises(InputError, match=r"has 13 coordinates, got qpos \(5,\)"):
-        opened(kind, cube_table()).draw(np.zeros(5), variation, "front")
+        opened(kind, cube_table()).render(np.zeros(5), variation, "front")

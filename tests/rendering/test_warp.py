@@ -42,7 +42,7 @@ def scenarios(task: str, textures: bool) -> tuple[Scenario, ...]:
 
 def drawn(task: str, textures: bool = False) -> tuple[Scene, np.ndarray, list[Variation]]:
     """A scene and some starts of it, with the robot's joints turned a little."""
-    draws = [scenario.draw() for scenario in scenarios(task, textures)]
+    draws = [scenario.sample() for scenario in scenarios(task, textures)]
     first = scenarios(task, textures)[0]
     scene = first.task.scene(first.parameters)
     qpos = np.stack([draw.start for draw in draws])
@@ -83,7 +83,7 @@ def geoms(renderer: WarpRenderer, looks: Looks, qpos: np.ndarray, rows: Singles,
     """(n, H, W): the geom in each pixel, -1 for the background."""
     chunks = range(0, len(qpos), WORLDS)
     painted = coloured_by_geom(looks, rows)
-    rgb = [renderer.draw_looks(qpos[i : i + WORLDS], painted[i : i + WORLDS], camera).astype(int) for i in chunks]
+    rgb = [renderer.render_looks(qpos[i : i + WORLDS], painted[i : i + WORLDS], camera).astype(int) for i in chunks]
     digits = np.concatenate(rgb) // _STEP
     return np.where(digits[..., 0] == _STEPS, -1, digits @ (1, _STEPS, _STEPS**2))
 
@@ -120,8 +120,8 @@ def test_colours_are_those_of_opengl(task: str, textures: bool, share_within_2: 
     scene, qpos, variations = drawn(task, textures)
     gl, renderer = reference(scene), WarpRenderer(scene, WIDTH, HEIGHT, WORLDS, "cpu")
     for camera in scene.cameras:
-        by_warp = renderer.draw_many(qpos, variations, camera)
-        by_gl = np.stack([gl.draw(*each, camera).rgb for each in zip(qpos, variations, strict=True)])
+        by_warp = renderer.render_many(qpos, variations, camera)
+        by_gl = np.stack([gl.render(*each, camera).rgb for each in zip(qpos, variations, strict=True)])
         difference = np.abs(by_warp.astype(int) - by_gl)
         assert np.mean(difference.max(axis=-1) <= 2) > share_within_2
         assert difference.mean() < mean
@@ -132,8 +132,8 @@ def test_colours_are_those_of_opengl(task: str, textures: bool, share_within_2: 
 def test_every_shape_looks_the_same_even_from_inside_of_one(camera: str) -> None:
     scene = scene_of(SHAPES)
     start, gl = scene.model.qpos0, reference(scene)
-    by_gl = gl.draw(start, Variation(), camera).rgb
-    by_warp = WarpRenderer(scene, WIDTH, HEIGHT, 1, "cpu").draw_many(start[None], [Variation()], camera)[0]
+    by_gl = gl.render(start, Variation(), camera).rgb
+    by_warp = WarpRenderer(scene, WIDTH, HEIGHT, 1, "cpu").render_many(start[None], [Variation()], camera)[0]
     assert np.abs(by_warp.astype(int) - by_gl).mean() < 1
     gl.close()
 
@@ -149,9 +149,9 @@ def test_a_picture_does_not_depend_on_those_drawn_with_it(cubes: WarpRenderer) -
     qpos, variations = np.stack([state for state, _ in states]), [variation for _, variation in states]
     painted = Edit(field="geom_rgba", element="cube", values=(0.1, 0.9, 0.2, 1.0))
     variations[1] += Variation(edits=(painted,))
-    together = cubes.draw_many(qpos, variations, "front")
-    cubes.draw_many(qpos, variations, "wrist")
-    alone = [cubes.draw_many(qpos[i : i + 1], variations[i : i + 1], "front")[0] for i in (1, 4, 0, 2, 3)]
+    together = cubes.render_many(qpos, variations, "front")
+    cubes.render_many(qpos, variations, "wrist")
+    alone = [cubes.render_many(qpos[i : i + 1], variations[i : i + 1], "front")[0] for i in (1, 4, 0, 2, 3)]
     assert together.shape == (5, 48, 64, 3)
     assert np.array_equal(together[[1, 4, 0, 2, 3]], np.stack(alone))
 
@@ -163,17 +163,17 @@ def test_a_batch_may_be_begun_before_the_last_ones_pictures_are_looked_at(cubes:
     one = cubes.begin_looks(qpos, rows[which], "front")
     other = cubes.begin_looks(qpos[:2], rows[which[:2]], "wrist")
     found = one().copy(), other().copy()
-    assert np.array_equal(found[0], cubes.draw_many(qpos, variations, "front"))
-    assert np.array_equal(found[1], cubes.draw_many(qpos[:2], variations[:2], "wrist"))
+    assert np.array_equal(found[0], cubes.render_many(qpos, variations, "front"))
+    assert np.array_equal(found[1], cubes.render_many(qpos[:2], variations[:2], "wrist"))
 
 
 def test_nothing_is_drawn_of_nothing(cubes: WarpRenderer) -> None:
-    assert cubes.draw_many(np.zeros((0, cube_table().model.nq)), [], "front").shape == (0, 48, 64, 3)
+    assert cubes.render_many(np.zeros((0, cube_table().model.nq)), [], "front").shape == (0, 48, 64, 3)
 
 
 def test_wrong_states_and_cameras_are_refused(cubes: WarpRenderer) -> None:
     qpos, variation = random_state(1)
     with pytest.raises(InputError, match="13 coordinates"):
-        cubes.draw_many(qpos[None, :-1], [variation], "front")
+        cubes.render_many(qpos[None, :-1], [variation], "front")
     with pytest.raises(InputError, match="no camera 'frnt'; did you mean 'front'"):
-        cubes.draw_many(qpos[None], [variation], "frnt")
+        cubes.render_many(qpos[None], [variation], "frnt")

@@ -56,7 +56,7 @@ def test_every_picture_is_what_the_renderer_renders_alone_whatever_the_batch(mon
     alone = WarpRenderer(cube_table(), *SIZE, 1, "cpu")
     for each, picture in zip(jobs, pictures, strict=True):
         assert picture.camera == each.camera
-        np.testing.assert_array_equal(picture.rgb, alone.draw_many(each.qpos[None], [each.variation], each.camera)[0])
+        np.testing.assert_array_equal(picture.rgb, alone.render_many(each.qpos[None], [each.variation], each.camera)[0])
     source.close()
     assert not other.opened
 

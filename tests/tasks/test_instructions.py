@@ -18,7 +18,7 @@ def instruction(
 ) -> Instruction:
     task = find_task(name)
     scenario = Scenario(task=task, parameters=load(task.parameters, plain), seed=seed)
-    return task.instruct(scenario.parameters, scenario.draw(), outcomes or {})
+    return task.instruct(scenario.parameters, scenario.sample(), outcomes or {})
 
 
 @pytest.mark.parametrize(

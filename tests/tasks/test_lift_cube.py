@@ -38,12 +38,12 @@ from graspline.tasks.lift_cube import (
     LiftCube,
     build_machine,
     certify,
-    draw_place,
     pads_middle_m,
     probe,
     raised_in_hand,
     reachable_radii_m,
     sample,
+    sample_place,
     verify,
 )
 from graspline.tasks.lift_cube import given as inputs_of
@@ -60,7 +60,7 @@ GOAL = GoalParameters()
 LAY_AT_M = 0.015
 DEFAULTS = LiftCube()
 # The cube is given the same whatever was drawn.
-NO_DRAW = Draw(start=np.zeros(0), variation=Variation(), refused=0)
+NO_SAMPLE = Draw(start=np.zeros(0), variation=Variation(), refused=0)
 
 
 def parameters(*assignments: str) -> LiftCube:
@@ -282,7 +282,7 @@ def test_a_narrower_region_is_kept_to() -> None:
 def test_places_are_spread_evenly_over_the_ring() -> None:
     random = np.random.default_rng(1)
     wide = parameters("cube.radius_m=[0.2, 0.4]")
-    radii = np.array([np.hypot(x - PAN_X_M, y) for x, y, _, _ in (draw_place(wide, random) for _ in range(2000))])
+    radii = np.array([np.hypot(x - PAN_X_M, y) for x, y, _, _ in (sample_place(wide, random) for _ in range(2000))])
     # Half of the ring's area lies beyond this radius.
     assert np.mean(radii > np.sqrt((0.2**2 + 0.4**2) / 2)) == pytest.approx(0.5, abs=0.06)
 
@@ -340,7 +340,7 @@ def test_impossible_places_are_refused_before_anything_moves(impossible: list[st
     scenario = Scenario(task=LIFT_CUBE, parameters=parameters(*impossible), seed=1)
     moved: list[Happening] = []
     with pytest.raises(InputError, match=named):
-        list(run_scenarios([scenario], observers=[lambda lane, time_s, happening: moved.append(happening)]))
+        list(run_scenarios([scenario], observers=[lambda lane, time_s, notification: moved.append(notification)]))
     assert not moved
 
 
@@ -365,7 +365,7 @@ class Script:
     tried: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, chosen: LiftCube = DEFAULTS) -> Result:
-        given_inputs = inputs_of(chosen, NO_DRAW, np.random.default_rng(1))
+        given_inputs = inputs_of(chosen, NO_SAMPLE, np.random.default_rng(1))
         driver = build_machine(chosen).run(SO101, reply(), given_inputs)
         answer = None
         try:
@@ -376,8 +376,8 @@ class Script:
 
     def answer(self, request: Any) -> Any:
         if isinstance(request, Announce):
-            if isinstance(request.happening, Entered):
-                self.states.append(request.happening.state)
+            if isinstance(request.notification, Entered):
+                self.states.append(request.notification.state)
             return None
         request = request.request if isinstance(request, Within) else request
         if isinstance(request, Look):
@@ -449,9 +449,9 @@ class Watcher:
     def __post_init__(self) -> None:
         self.states, self.rows = [""] * self.lanes, [[] for _ in range(self.lanes)]
 
-    def observe(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Entered):
-            self.states[lane] = happening.state
+    def observe(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Entered):
+            self.states[lane] = notification.state
 
     def after_tick(self, engine: Engine) -> None:
         joints = engine.readings[:, engine.layout.readings["joint_position"]]

@@ -65,7 +65,7 @@ def test_every_parameter_changes_something_before_play_or_matters_during_it(
     # Settings that allow no scene are to be found out soon.
     monkeypatch.setattr(oranges_layout, "MAX_TRIES", 60)
     monkeypatch.setattr(grab_layout, "MAX_TRIES", 60)
-    monkeypatch.setattr(lift_cube, "MAX_DRAWS", 60)
+    monkeypatch.setattr(lift_cube, "MAX_SAMPLES", 60)
     task = find_task(name)
     changed, offered = set[str](), {path for path, _, _ in ends.leaves(task.parameters)}
     for end in ends.ends_of(task):

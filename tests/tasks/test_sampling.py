@@ -7,13 +7,13 @@ import logging
 import pytest
 
 from graspline.errors import InputError
-from graspline.tasks.sampling import TELL_EVERY, Tally
+from graspline.tasks.sampling import REPORT_EVERY, Tally
 
 
 def test_a_search_tells_how_it_goes_and_which_check_refuses_most(caplog: pytest.LogCaptureFixture) -> None:
     tally = Tally("scene", 1000, {})
     with caplog.at_level(logging.WARNING):
-        for number in range(2 * TELL_EVERY):
+        for number in range(2 * REPORT_EVERY):
             tally.refuse("reach" if number % 4 else "collision")
     assert [each.getMessage() for each in caplog.records] == [
         "sampling the scene: 200 of 1000 samples rejected, most by reach (150)",

@@ -10,7 +10,7 @@ from graspline.parameters import Range
 from graspline.perception.beliefs import Belief
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
 from graspline.spatial.rotations import yaw_of
-from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at, place_in_ring
+from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, sample_block
 
 AHEAD = Range(-1.0, 1.0)
 
@@ -42,7 +42,7 @@ def test_nothing_lies_in_the_base() -> None:
 def test_a_block_lies_where_it_is_welcome_and_has_a_size_it_may_have() -> None:
     random = np.random.default_rng(1)
     for _ in range(20):
-        found = draw_block("block_1", AHEAD, random, lambda each: bool(each.position_m[1] > 0))
+        found = sample_block("block_1", AHEAD, random, lambda each: bool(each.position_m[1] > 0))
         assert found is not None
         assert found.position_m[1] > 0
         assert found.position_m[2] == found.half_extents_m[2]
@@ -51,7 +51,7 @@ def test_a_block_lies_where_it_is_welcome_and_has_a_size_it_may_have() -> None:
 
 
 def test_a_block_that_is_welcome_nowhere_is_not_drawn() -> None:
-    assert draw_block("block_1", AHEAD, np.random.default_rng(1), lambda each: False) is None
+    assert sample_block("block_1", AHEAD, np.random.default_rng(1), lambda each: False) is None
 
 
 def test_a_start_state_has_the_thing_where_it_was_drawn() -> None:

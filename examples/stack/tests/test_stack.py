@@ -35,7 +35,7 @@ def test_a_cube_that_is_dropped_is_stacked_after_all(fault: str) -> None:
 
 def test_cubes_are_drawn_apart_and_in_reach() -> None:
     for seed in range(5):
-        draw = Scenario(task=STACK, parameters=Stack(), seed=seed).draw()
+        sampled = Scenario(task=STACK, parameters=Stack(), seed=seed).sample()
         scene = STACK.scene(Stack())
-        red, blue = (draw.start[scene.joint_address(box.name) :][:2] for box in (RED, BLUE))
+        red, blue = (sampled.start[scene.joint_address(box.name) :][:2] for box in (RED, BLUE))
         assert np.hypot(*(red - blue)) > Stack().cubes.apart_m

@@ -1,6 +1,6 @@
-"""What `graspline bench` measures of datasets: drawing over raw rendering and encoding, and how workers add up.
+"""What `graspline bench` measures of datasets: rendering episodes over raw rendering and encoding, and workers.
 
-Drawing is measured in processes of their own, one thread each, as workers are.
+Rendering is measured in processes of their own, one thread each, as workers are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from graspline.datasets.generate import generate
 from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Attempts, Drawing, attempt, draw
+from graspline.datasets.work import Attempts, Drawing, attempt, render
 from graspline.episodes.processes import environment
 from graspline.episodes.views import View
 from graspline.episodes.workers import ENVIRONMENT
@@ -89,33 +89,33 @@ def _with_pictures(name: str, rounds: int, about_s: float) -> Part:
         what=f"two cameras of 640×480 in {rounds} episode{'s' if rounds > 1 else ''} of {name}, beside bare rendering "
         "and encoding",
         about_s=about_s,
-        measure=lambda say: _drawing(name, rounds),
+        measure=lambda say: _rendering(name, rounds),
     )
 
 
-def _drawing(name: str, count: int) -> list[Figure]:
+def _rendering(name: str, count: int) -> list[Figure]:
     with environment(ENVIRONMENT):
         pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
         with pool:
-            played, rounds = pool.submit(_drawing_cost, _settings(name, _VIEWS), count).result()
+            played, rounds = pool.submit(_rendering_cost, _settings(name, _VIEWS), count).result()
     whole, render, encode, frames = np.array(rounds).T
     per = _FRAMES / frames
     seconds = float(np.median(whole * per))
     return [
         Figure(
-            name="draw_over_raw",
+            name="render_over_raw",
             value=float(np.median(whole / (render + encode))),
             unit="×",
             meaning="pictures, video, statistics and rows over raw rendering and x264 alone",
         ),
-        Figure(name="draw_720_frames_s", value=seconds, unit="s", meaning="CPU for 720 frames of 640×480"),
+        Figure(name="render_720_frames_s", value=seconds, unit="s", meaning="CPU for 720 frames of 640×480"),
         Figure(name="render_ms", value=float(np.median(render / frames)) * 1e3, unit="ms", meaning="raw, one frame"),
         Figure(name="encode_ms", value=float(np.median(encode / frames)) * 1e3, unit="ms", meaning="x264, one frame"),
         Figure(
             name="twelve_second_episodes_per_hour_per_core",
             value=3600 / seconds,
             unit="1/h",
-            meaning="by drawing alone, two cameras",
+            meaning="by rendering alone, two cameras",
         ),
         Figure(
             name="rejected_over_accepted",
@@ -126,25 +126,25 @@ def _drawing(name: str, count: int) -> list[Figure]:
     ]
 
 
-def _drawing_cost(settings: DatasetSettings, count: int) -> tuple[float, list[tuple[float, float, float, int]]]:
-    """CPU seconds: of playing one attempt; and per round of drawing it, of raw rendering, of encoding; the frames."""
+def _rendering_cost(settings: DatasetSettings, count: int) -> tuple[float, list[tuple[float, float, float, int]]]:
+    """CPU seconds: of playing one attempt; and per round of rendering it, of raw rendering, of encoding; the frames."""
     began = time.process_time()
     seeds = tuple(range(8))
     recordings = [each for each in attempt(Attempts(settings=settings, seeds=seeds)) if isinstance(each, Recording)]
     played = (time.process_time() - began) / len(seeds)
     task, parameters = settings.found_task()
     scene = task.scene(parameters)
-    draw(Drawing(settings=settings, recording=recordings[0]))  # renderers opened
+    render(Drawing(settings=settings, recording=recordings[0]))  # renderers opened
     rounds = []
     for recording in recordings[:count]:
         began = time.process_time()
-        drawn = draw(Drawing(settings=settings, recording=recording))
+        rendered = render(Drawing(settings=settings, recording=recording))
         whole = time.process_time() - began
-        render, encode = 0.0, 0.0
+        raw, encode = 0.0, 0.0
         for view in settings.views:
             raw_render, pictures = _raw_rendering(recording, settings, scene, view)
-            render, encode = render + raw_render, encode + _raw_encoding(pictures, settings.fps, view)
-        rounds.append((whole, render, encode, sum(each.frames for each in drawn.films.values())))
+            raw, encode = raw + raw_render, encode + _raw_encoding(pictures, settings.fps, view)
+        rounds.append((whole, raw, encode, sum(each.frames for each in rendered.films.values())))
     return played, rounds
 
 

@@ -43,6 +43,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
+    """One measured number with its unit and what it means."""
+
     name: str
     value: float | None
     unit: str
@@ -55,7 +57,7 @@ class Part:
 
     what: str
     about_s: float
-    # Called with what is told meanwhile, line by line.
+    # Called with progress, line by line.
     measure: Callable[[Say], list[Figure]]
 
 
@@ -107,16 +109,16 @@ def _episode_cost(name: str, lanes: int, count: int, rounds: int, say: Say) -> l
     task.sample(parameters, np.random.default_rng(10**6))  # everything compiled and cached
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
     began = time.process_time()
-    draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
+    samples = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
     sampling = time.process_time() - began
     logs: list[EpisodeLog] = []
-    for _ in _playing(task, scenarios, draws, lanes, logs):
+    for _ in _playing(task, scenarios, samples, lanes, logs):
         pass
     spent = []
     for at in range(rounds):
         if rounds > 1:
             say(f"round {at + 1} of {rounds}")
-        spent.append(_side_by_side(_playing(task, scenarios, draws, lanes, []), _bare(task.scene(parameters), logs)))
+        spent.append(_side_by_side(_playing(task, scenarios, samples, lanes, []), _bare(task.scene(parameters), logs)))
     episode, raw = np.array(spent).T
     called = f"{name}_{_lanes(lanes)}_cpu".replace("-", "_").replace(" ", "_")
     values = [
@@ -125,7 +127,7 @@ def _episode_cost(name: str, lanes: int, count: int, rounds: int, say: Say) -> l
             "over_raw_with_sampling",
             np.median((episode + sampling) / raw),
             "×",
-            "the same with drawing and certifying the scenes",
+            "the same with sampling and certifying the scenes",
         ),
         ("over_raw_fastest", episode.min() / raw.min(), "×", "the fastest round of each"),
         ("ms", np.median(episode) / count * 1e3, "ms", "CPU time of one episode"),
@@ -165,7 +167,7 @@ def _bare(scene: Scene, logs: Sequence[EpisodeLog]) -> Iterator[int]:
 def _playing(
     task: Task[Any],
     scenarios: Sequence[Scenario],
-    draws: Sequence[Draw],
+    samples: Sequence[Draw],
     lanes: int,
     logs: list[EpisodeLog],
 ) -> Iterator[int]:
@@ -173,14 +175,17 @@ def _playing(
     parameters = scenarios[0].parameters
     machine = task.machine(parameters)
     executor = Executor(CpuEngine(task.scene(parameters), lanes, 1), allow_truth=True)
-    waiting = list(zip(scenarios, draws, strict=True))[::-1]
+    waiting = list(zip(scenarios, samples, strict=True))[::-1]
     idle = list(range(lanes))
     while waiting or executor.busy:
         while idle and waiting and executor.on_beat:
-            scenario, draw = waiting.pop()
-            given = task.inputs(scenario.parameters, draw, scenario.random()[1])
+            scenario, sampled = waiting.pop()
+            given = task.inputs(scenario.parameters, sampled, scenario.random()[1])
             executor.start(
-                idle.pop(), lambda reply, given=given: machine.run(SO101, reply, given), draw.start, draw.variation
+                idle.pop(),
+                lambda reply, given=given: machine.run(SO101, reply, given),
+                sampled.start,
+                sampled.variation,
             )
         advanced = lanes - len(idle)
         finished = executor.tick()
@@ -235,11 +240,11 @@ def _crowd_cost(rounds: int, lanes: int = 32, ticks: int = 120) -> list[Figure]:
     executors = []
     for count in (6, 3):
         parameters = build(task.parameters, None, [f"oranges.count={count}"])
-        draws = [task.sample(parameters, np.random.default_rng(seed)) for seed in range(8)]
+        samples = [task.sample(parameters, np.random.default_rng(seed)) for seed in range(8)]
         executor = Executor(CpuEngine(task.scene(parameters), lanes, 1))
         for lane in range(lanes):
-            draw = draws[lane % len(draws)]
-            executor.start(lane, _standing(rounds * ticks), draw.start, draw.variation)
+            sampled = samples[lane % len(samples)]
+            executor.start(lane, _standing(rounds * ticks), sampled.start, sampled.variation)
         executor.tick()
         executor.tick()
         executors.append(executor)

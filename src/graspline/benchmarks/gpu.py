@@ -16,12 +16,12 @@ from graspline.episodes.certify import certified
 from graspline.episodes.crew import TEAMS, play_together
 from graspline.episodes.episode import Episode
 from graspline.episodes.processes import cores
-from graspline.episodes.scenario import Scenario, draw_all
+from graspline.episodes.scenario import Scenario, sample_all
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
 
 _WARM_TICKS, _IDLE_TICKS = 3, 40
-# Scenes that idle arms stand in, over and over: to draw one for each of thousands of lanes would take minutes.
+# Scenes that idle arms stand in, over and over: to sample one for each of thousands of lanes would take minutes.
 _IDLE_SCENES = 64
 _CERTIFIED_AT_ONCE = 256
 
@@ -53,10 +53,12 @@ class Played:
 
     @property
     def episodes(self) -> int:
+        """How many episodes were played."""
         return self.verdicts.total()
 
     @property
     def episodes_an_hour(self) -> float:
+        """How many episodes an hour are played."""
         return 3600 * self.episodes / self.spent.all_s
 
     @property
@@ -73,14 +75,14 @@ class Played:
 def idle_steps_a_second(scenarios: Sequence[Scenario], count: int, engines: int = 1, device: str = GPU) -> float:
     """Physics steps a second of arms that stand still in `count` lanes, all in one engine or in several at once."""
     scene = scenarios[0].task.scene(scenarios[0].parameters)
-    drawn = draw_all(scenarios[:_IDLE_SCENES])
-    draws = [drawn[lane % len(drawn)] for lane in range(count // engines)]
-    opened = [open_gpu_engine(scene, len(draws), device) for _ in range(engines)]
+    scenes = sample_all(scenarios[:_IDLE_SCENES])
+    samples = [scenes[lane % len(scenes)] for lane in range(count // engines)]
+    opened = [open_gpu_engine(scene, len(samples), device) for _ in range(engines)]
     for engine in opened:
-        for lane, draw in enumerate(draws):
-            engine.reset(lane, draw.start, draw.variation)
-    at = np.array([[draw.start[scene.joint_address(name)] for name in scene.robot.joints] for draw in draws])
-    lanes = np.arange(len(draws))
+        for lane, sampled in enumerate(samples):
+            engine.reset(lane, sampled.start, sampled.variation)
+    at = np.array([[sampled.start[scene.joint_address(name)] for name in scene.robot.joints] for sampled in samples])
+    lanes = np.arange(len(samples))
 
     def tick(times: int) -> None:
         for engine in opened:

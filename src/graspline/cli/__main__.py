@@ -1,3 +1,5 @@
+"""`python -m graspline.cli`: the command line."""
+
 from graspline.cli.main import entry
 
 entry()

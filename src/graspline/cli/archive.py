@@ -86,7 +86,7 @@ class Archive:
 
     def _write(self, writer: Writer, episode: Episode) -> Row:
         from graspline.datasets.recording import recording_of
-        from graspline.datasets.work import Drawing, draw, is_kept
+        from graspline.datasets.work import Drawing, is_kept, render
 
         scenario = episode.scenario
         if scenario.task.name != writer.settings.task:
@@ -96,8 +96,8 @@ class Archive:
             raise InputError(f"{recording.verdict} is not a demonstration")
         if scenario.seed in self._seeds:
             raise InputError(f"{writer.root.name} already has an episode with seed {scenario.seed}; run another seed")
-        drawn = draw(Drawing(settings=writer.settings, recording=recording))
-        return writer.commit(drawn)
+        rendered = render(Drawing(settings=writer.settings, recording=recording))
+        return writer.commit(rendered)
 
 
 def _seeds_in(root: Path) -> set[int]:

@@ -10,7 +10,7 @@ import typer
 import yaml
 
 from graspline.cli.interrupts import interruptible
-from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
 from graspline.cli.working import working
 from graspline.episodes.arm_pages import jaw_page, line_table, opening_table, workspace_page
@@ -64,7 +64,7 @@ def workspace(
         out / "workspace_bounds.yaml", yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
     )
     write_whole(out / "workspace.html", workspace_page(found, seen_from_above, _PLAN_HEIGHT_M))
-    tell_saved(out / "workspace_bounds.yaml", out / "workspace.html")
+    report_saved(out / "workspace_bounds.yaml", out / "workspace.html")
 
 
 def jaw(
@@ -92,7 +92,7 @@ def jaw(
     _print_table(*line_table(opening))
     if out is not None:
         write_whole(out / "jaw.html", jaw_page(found.name, opening))
-        tell_saved(out / "jaw.html")
+        report_saved(out / "jaw.html")
 
 
 def _survey(name: str) -> Survey:

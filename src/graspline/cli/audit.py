@@ -74,7 +74,7 @@ def audit(
     found, parameters = task_and_parameters(
         task, config, [*brief(task), *(settings or ())], lambda found: named_faults(faults, own_fault_names(), found)
     )
-    drawn = named_faults(faults, own_fault_names(), found) if faults_share > 0 else ()
+    injected = named_faults(faults, own_fault_names(), found) if faults_share > 0 else ()
     kind = engine_of(engine)
     make_folder("--out", out)
     unasked = UnaskedQuestions()
@@ -82,11 +82,11 @@ def audit(
         bars = Bars(shown, as_json, unasked)
         result = run_audit(
             found,
-            equipped(found, parameters, drawn),
+            equipped(found, parameters, injected),
             seed=seed,
             episodes=episodes,
             faults_share=faults_share,
-            faults=drawn,
+            faults=injected,
             lanes=lanes_of(lanes, kind, 32),
             engine=kind,
             stop=stop,
@@ -98,12 +98,12 @@ def audit(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result, (*brief(task), *(settings or ())))
-    unasked.tell()
+        _say(result, (*brief(task), *(settings or ())))
+    unasked.report()
     raise typer.Exit(130 if result.interrupted else 1 if result.false_successes else 0)
 
 
-def _tell(result: Audit, short: tuple[str, ...]) -> None:
+def _say(result: Audit, short: tuple[str, ...]) -> None:
     if result.interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     faults = f", {result.faulty} with an injected fault ({result.struck} triggered)" if result.faulty else ""
@@ -122,8 +122,8 @@ def _tell(result: Audit, short: tuple[str, ...]) -> None:
         print("worst cases:")
     for each in worst[:_SHOWN]:
         about = f" of {each.about}" if each.about else ""
-        told = again(each.seed, each.fault, short)
-        print(f"  {MISTAKES[each.mistake]}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
+        message = again(each.seed, each.fault, short)
+        print(f"  {MISTAKES[each.mistake]}, {each.kind}{about}: {message}, {each.said} at {each.t_s:.2f} s")
         print(f"    ground truth: {'; '.join(str(one) for one in each.evidence)}")
     if len(worst) > _SHOWN:
         print(f"  and {len(worst) - _SHOWN} more in audit.json")

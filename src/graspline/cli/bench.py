@@ -43,11 +43,11 @@ def bench(
     if kind == "gpu":
         planned.append(gpu_part(lanes_of(lanes, kind, 0)))
     figures: list[Figure] = []
-    _tell(f"{len(planned)} parts, about {_duration(sum(part.about_s for part in planned))} of CPU in all")
+    _say(f"{len(planned)} parts, about {_duration(sum(part.about_s for part in planned))} of CPU in all")
     with interruptible(lambda: f"{len(figures)} figure{'' if len(figures) == 1 else 's'} measured"):
         for number, part in enumerate(planned, start=1):
-            _tell(f"[{number}/{len(planned)}] {part.what}, about {_duration(part.about_s)}")
-            for figure in part.measure(lambda line: _tell(f"      {line}")):
+            _say(f"[{number}/{len(planned)}] {part.what}, about {_duration(part.about_s)}")
+            for figure in part.measure(lambda line: _say(f"      {line}")):
                 figures.append(figure)
                 if not as_json:
                     print(_row(figure), flush=True)
@@ -64,5 +64,5 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _tell(line: str) -> None:
+def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

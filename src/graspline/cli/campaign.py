@@ -137,8 +137,8 @@ def campaign(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result, (*brief(task), *(settings or ())))
-    unasked.tell()
+        _say(result, (*brief(task), *(settings or ())))
+    unasked.report()
     raise typer.Exit(130 if result.interrupted else 0 if result.clean else 1)
 
 
@@ -156,7 +156,7 @@ def _names(
 ) -> tuple[str, ...]:
     """Names between commas, all there are if the option is not given; all mistakes at once.
 
-    An unknown name is told those that are `offered`, or else all that are known.
+    The error for an unknown name lists those that are `offered`, or else all that are known.
     """
     known = tuple(known)
     if text is None:
@@ -206,22 +206,24 @@ class Bars:
         self._bar = None
 
     def played(self, episode: Episode) -> None:
+        """An episode is done."""
         self._unasked.note(first_default(episode.answers))
         if self._bar is not None:
             self._bar.add(episode)
 
     def tick(self, engine: Engine) -> None:
+        """A control step is done."""
         if self._bar is not None:
             self._bar.tick(engine)
 
 
 def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
     """Options with which `graspline run TASK` plays an episode again."""
-    told = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
-    return told + "".join(f" --set {shlex.quote(each)}" for each in settings)
+    message = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
+    return message + "".join(f" --set {shlex.quote(each)}" for each in settings)
 
 
-def _tell(result: Campaign, short: tuple[str, ...]) -> None:
+def _say(result: Campaign, short: tuple[str, ...]) -> None:
     if result.interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     print(f"{result.task}: recovered / triggered, by fault and state")
@@ -264,8 +266,8 @@ def _recovery(result: Campaign) -> list[str]:
     for cell in cells:
         named.update(cell.failures)
     rest = ", ".join(f"{name} {count}" for name, count in named.most_common())
-    told = f"{', '.join(cell.fault for cell in cells)}: recovered {rate_text(recovered, struck)}"
-    return [told + (f"; failed: {rest}" if rest else "")]
+    message = f"{', '.join(cell.fault for cell in cells)}: recovered {rate_text(recovered, struck)}"
+    return [message + (f"; failed: {rest}" if rest else "")]
 
 
 def _matrix(result: Campaign, width: int) -> list[str]:
@@ -315,6 +317,6 @@ def _by_fault(result: Campaign) -> list[str]:
         if cell.detect_s:
             median, slowest = quantity(statistics.median(cell.detect_s), "s"), quantity(max(cell.detect_s), "s")
             detected = f"; detected {len(cell.detect_s)}, median {median}, slowest {slowest}"
-        told = f"recovered {cell.count('recovered')}/{cell.struck}" + (f"; failed: {failed}" if failed else "")
-        lines.append(f"{fault:<{first}}  {told}{detected}")
+        message = f"recovered {cell.count('recovered')}/{cell.struck}" + (f"; failed: {failed}" if failed else "")
+        lines.append(f"{fault:<{first}}  {message}{detected}")
     return lines

@@ -60,7 +60,7 @@ def check(
     else:
         count = sum(len(each.problems) for each in result.checks)
         print(f"{found.name} does not conform: {counted(count, 'problem')}")
-    unasked.tell()
+    unasked.report()
     raise typer.Exit(130 if stop() else 0 if result.conforms else 1)
 
 

@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, Listed] = {
     "tasks": Listed("tasks:tasks", "List the tasks."),
     "faults": Listed("faults:faults", "List the faults that can be injected."),
     "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
-    "diagram": Listed("inspect:diagram", "Draw a task's state machine."),
+    "diagram": Listed("inspect:diagram", "Show a task's state machine as a diagram."),
     "region": Listed("inspect:region", "Measure where a task's object can be grasped."),
     "workspace": Listed("arms:workspace", "Measure the workspace of a robot arm."),
     "jaw": Listed("arms:jaw", "Measure how far a gripper opens."),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.evaluations.comparison import compare
 from graspline.evaluations.comparison_page import comparison_page, summary_lines
 
@@ -38,7 +38,7 @@ def command(
     if out is not None:
         make_folder("--out", out.parent)
         write_whole(out, comparison_page(comparison))
-        tell_saved(out)
+        report_saved(out)
     if as_json:
         print(json.dumps(comparison.as_dict(), allow_nan=False))
     else:

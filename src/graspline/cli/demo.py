@@ -12,7 +12,7 @@ import typer
 
 from graspline.choices import DEMO_TASK
 from graspline.cli.interrupts import stopping
-from graspline.cli.outputs import make_folder, tell_saved, wrapped, write_whole
+from graspline.cli.outputs import make_folder, report_saved, wrapped, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.episode import Episode
 from graspline.episodes.film import FilmStopped, film, still_sheet
@@ -45,25 +45,25 @@ def demo(
     make_folder("--out", out)
     task = find_task(DEMO_TASK)
     parameters = task.parameters()
-    scene, chronicle = task.scene(parameters), Chronicle()
+    scene, history = task.scene(parameters), Chronicle()
     for line in wrapped(f"{task.name}, seed {seed}: {task.summary}"):
         print(line, flush=True)
     with stopping() as stop:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle, _tell_ending], stop=stop)
-    _tell_verdict(episode)
+        (episode,) = run_scenarios([scenario], record_states=True, onlookers=[history, _report_ending], stop=stop)
+    _report_verdict(episode)
     write_whole(out / "result.json", json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
     if stop():
         raise typer.Exit(130)
-    tell_saved(out / "result.json")
+    report_saved(out / "result.json")
     sheet, movie = out / f"{task.name}.png", out / f"{task.name}.mp4"
     print(f"rendering pictures {sheet.name}", file=sys.stderr, flush=True)
-    still_sheet(episode, scene, sheet, moments=telling_moments(episode, chronicle.endings))
-    tell_saved(sheet)
-    write_whole(out / "report.html", report_page(episode, chronicle.endings, sheet.read_bytes()))
-    tell_saved(out / "report.html")
+    still_sheet(episode, scene, sheet, moments=telling_moments(episode, history.endings))
+    report_saved(sheet)
+    write_whole(out / "report.html", report_page(episode, history.endings, sheet.read_bytes()))
+    report_saved(out / "report.html")
     renderer = _film(episode, scene, movie)
-    tell_saved(movie)
+    report_saved(movie)
     rendered = "OpenGL" if renderer == "gl" else "the ray renderer, small and at 5 fps"
     print(f"rendered by {rendered}; {time.monotonic() - began:.0f} s in all")
     raise typer.Exit(0 if episode.succeeded else 1)
@@ -83,14 +83,14 @@ def _film(episode: Episode, scene: Scene, path: Path) -> str:
             raise Interrupted(f"interrupted; {path} was not fully rendered and was not kept") from None
 
 
-def _tell_ending(instant: Instant, happening: Happening) -> None:
+def _report_ending(instant: Instant, notification: Happening) -> None:
     """Print how a state ended, while the episode goes on."""
-    if isinstance(happening, Ended):
-        line = f"  {instant.time_s:6.2f} s  {happening.state:<14} {happening.outcome:<12} {happening.about}"
+    if isinstance(notification, Ended):
+        line = f"  {instant.time_s:6.2f} s  {notification.state:<14} {notification.outcome:<12} {notification.about}"
         print(line.rstrip(), flush=True)
 
 
-def _tell_verdict(episode: Episode) -> None:
+def _report_verdict(episode: Episode) -> None:
     print(f"verdict: {episode.verdict}", flush=True)
     for measurement in episode.evidence:
         print(f"  {'✓' if measurement.passed else '✗'} {measurement}")

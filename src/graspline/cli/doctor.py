@@ -53,10 +53,10 @@ def _lines(folder: Path, diagnosis: Diagnosis) -> list[str]:
     lines = [*map(str, diagnosis.problems), *(f"note: {each}" for each in diagnosis.notes)]
     if not diagnosis.healthy:
         return [*lines, f"{folder}: {counted(len(diagnosis.problems), 'problem')}"]
-    return lines if diagnosis.summary is None else [*lines, f"{folder}: healthy", *_told(diagnosis.summary)]
+    return lines if diagnosis.summary is None else [*lines, f"{folder}: healthy", *_message(diagnosis.summary)]
 
 
-def _told(summary: Summary) -> list[str]:
+def _message(summary: Summary) -> list[str]:
     share = 100 * summary.successes / summary.episodes
     return [
         f"  episodes: {summary.episodes}, of which {summary.successes} successful ({share:.1f} %)",

@@ -12,7 +12,7 @@ import typer
 
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Folder
-from graspline.cli.outputs import tell_saved
+from graspline.cli.outputs import report_saved
 from graspline.cli.progress import steps
 from graspline.datasets.compact import compact as compact_dataset
 from graspline.datasets.delete import delete as delete_episodes
@@ -38,7 +38,7 @@ def compact(root: Folder) -> None:
     with replacing(root), _inside(root), steps("packing") as progress:
         before, after = compact_dataset(root, progress)
     _say(f"packed {counted(before, 'file')} into {after}")
-    tell_saved(root)
+    report_saved(root)
 
 
 def merge(
@@ -60,7 +60,7 @@ def merge(
     with replacing(out), steps("merging") as progress:
         count = merge_datasets(roots, out, progress)
     _say(f"merged {len(roots)} datasets: {counted(count, 'episode')}")
-    tell_saved(out)
+    report_saved(out)
 
 
 def delete(

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from graspline.cli.options import is_installed
-from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.datasets.files import locked
 from graspline.errors import DatasetProblem
@@ -38,7 +38,7 @@ def finish(evaluation: Evaluation, stop: Callable[[], bool], say: Callable[[str]
     evaluation.save(summary.as_dict())
     if is_tested(summary.factors):
         say(factors_sentence(summary.factors))
-    tell_saved(evaluation.folder / SUMMARY, evaluation.folder / LINES)
+    report_saved(evaluation.folder / SUMMARY, evaluation.folder / LINES)
     write_page(evaluation, summary, evaluation.folder / PAGE, stop)
 
 
@@ -54,4 +54,4 @@ def write_page(evaluation: Evaluation, summary: Summary, path: Path, stop: Calla
                 found.append(sheet)
                 progress.advance()
     write_whole(path, evaluation_page(evaluation, summary, found, why))
-    tell_saved(path)
+    report_saved(path)

@@ -11,7 +11,7 @@ import typer
 from graspline.cli.edit import replacing
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Folder
-from graspline.cli.outputs import check_name, make_folder, tell_saved
+from graspline.cli.outputs import check_name, make_folder, report_saved
 from graspline.cli.progress import steps
 from graspline.datasets.files import folder_bytes
 from graspline.errors import InputError, one_of
@@ -66,7 +66,7 @@ def _export_hdf5(root: Path, out: Path, jpeg: bool) -> None:
     with replacing(out), steps("exporting") as progress:
         count = export_hdf5(root, out, jpeg=jpeg, progress=progress)
     print(f"{counted(count, 'episode')}, {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
-    tell_saved(out)
+    report_saved(out)
 
 
 def _export_rosbag2(root: Path, out: Path) -> None:
@@ -81,4 +81,4 @@ def _export_rosbag2(root: Path, out: Path) -> None:
     with interruptible(left), steps("exporting") as progress:
         count = export_rosbag2(root, out, progress=progress)
     print(f"{counted(count, 'bag')}, {folder_bytes(out) / 1e6:.1f} MB", file=sys.stderr)
-    tell_saved(out)
+    report_saved(out)

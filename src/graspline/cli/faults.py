@@ -38,14 +38,14 @@ def faults(
     for name, kind in fault_kinds().items():
         if name not in missing:
             needs = ", ".join(need.words for need in kind.needs)
-            _tell(f"{name}: {kind.description}" + (f" Needs {needs}." if needs else ""))
+            _say(f"{name}: {kind.description}" + (f" Needs {needs}." if needs else ""))
     for reason in dict.fromkeys(missing.values()):
         names = ", ".join(name for name, why in missing.items() if why == reason)
-        _tell(f"Not for {task}, because {reason}: {names}")
+        _say(f"Not for {task}, because {reason}: {names}")
     for name, why in FAULTS.broken().items():
-        _tell(f"{name}: cannot be used: {why}")
+        _say(f"{name}: cannot be used: {why}")
 
 
-def _tell(text: str) -> None:
+def _say(text: str) -> None:
     for line in wrapped(text):
         print(line)

@@ -40,7 +40,7 @@ from graspline.cli.options import (
     task_and_parameters,
     with_robot,
 )
-from graspline.cli.outputs import tell_saved
+from graspline.cli.outputs import report_saved
 from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import success_text
@@ -62,7 +62,7 @@ from graspline.episodes.workers import Prepare
 from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW
 from graspline.rendering.choose import gl_problem
-from graspline.rendering.looks import what_warp_cannot_draw
+from graspline.rendering.looks import what_warp_cannot_render
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
 from graspline.wording import counted
@@ -258,7 +258,7 @@ def command(
     _summarise(out, chosen, tally)
     unasked = UnaskedQuestions()
     unasked.note(tally.unasked)
-    unasked.tell()
+    unasked.report()
 
 
 def _left_in(out: Path) -> str:
@@ -286,7 +286,7 @@ def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: i
 def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:
     """What renders images: the engine's device if it can, or else what this machine has."""
     if engine == "gpu":
-        problem = "antialiased edges" if smooth else what_warp_cannot_draw(scene)
+        problem = "antialiased edges" if smooth else what_warp_cannot_render(scene)
         if not problem:
             return "warp"
         print(f"images are rendered on the CPU: a GPU cannot render {problem}", file=sys.stderr, flush=True)
@@ -325,7 +325,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
         rate = success_text(good, tally.attempts)
         progress.show(f"{per_hour:.0f}/h, {rate}, {tally.disk_bytes / 1e6:.0f} MB")
         return
-    told = {
+    message = {
         "episode": row["episode_index"],
         "seed": row["seed"],
         "verdict": row["verdict"],
@@ -338,7 +338,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
         "left_s": None if progress.left_s is None else round(progress.left_s, 1),
         "disk_bytes": tally.disk_bytes,
     }
-    print(json.dumps(told), flush=True)
+    print(json.dumps(message), flush=True)
 
 
 def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
@@ -360,5 +360,5 @@ def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
     if tally.contradicted:
         say.append(f"  false claims: {tally.contradicted} (please report this)")
     print("\n".join(say), file=sys.stderr)
-    tell_saved(out)
+    report_saved(out)
     print(f"next: graspline report {shlex.quote(str(out))}", file=sys.stderr, flush=True)

@@ -55,6 +55,7 @@ class House:
 
     @property
     def machine(self) -> Machine:
+        """The task's machine."""
         return self._task.machine(self._parameters)
 
     @property
@@ -65,6 +66,7 @@ class House:
         return {**others, self._task.name: self._task.summary}
 
     def episodes(self) -> Mapping[str, Callable[[], ReplayEpisode]]:
+        """Recorded episodes of the task, by name."""
         return self._archive.known(self._task.name)
 
     def change_task(self, name: str) -> Result:
@@ -87,6 +89,7 @@ class House:
         return Done(text=f"{name} with seed {session.snapshot.seed}")
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self.session.close()
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
@@ -115,7 +118,7 @@ def hosted(
     way: Way,
     say: Callable[[str], object] = lambda step: None,
 ) -> Iterator[Hosted]:
-    """Everything up and answering; closed in the end, the arm first. `say` is told each step as it begins."""
+    """Everything up and answering; closed in the end, the arm first. `say` is called with each step as it begins."""
     with ExitStack() as stack:
         front = open_viser()
         stack.callback(front.close)

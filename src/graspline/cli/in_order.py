@@ -14,6 +14,7 @@ class InOrder:
         self._waiting: dict[int, str] = {}
 
     def add(self, seed: int, plain: dict[str, Any]) -> None:
+        """Add an episode's line; it is printed once all before it are."""
         self._waiting[seed] = json.dumps(plain, allow_nan=False)
         while self._next in self._waiting:
             print(self._waiting.pop(self._next), flush=True)

@@ -9,9 +9,9 @@ import typer
 
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, RobotName, Settings, TaskName, offering, task_and_parameters, with_robot
-from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
-from graspline.episodes.region import draw_region, refusals, survey
+from graspline.episodes.region import refusals, region_chart, survey
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, either
 from graspline.machine.diagram import mermaid, svg_sheet
@@ -50,7 +50,7 @@ def diagram(
     settings: Settings = None,
     robot: RobotName = None,
 ) -> None:
-    """Draw a task's state machine.
+    """Show a task's state machine as a diagram.
 
     States, outcomes, and retries with their budgets. The picture shows the path to success straight down, and failures
     at the bottom.
@@ -72,13 +72,13 @@ def diagram(
     found, parameters = task_and_parameters(task, config, settings, check)
     machine = found.machine(parameters)
     picture = form == "svg" or (form is None and out is not None and out.suffix == ".svg")
-    drawn = svg_sheet(machine, timeouts=timeouts) if picture else mermaid(machine)
+    diagram = svg_sheet(machine, timeouts=timeouts) if picture else mermaid(machine)
     if out is None:
-        print(drawn, end="")
+        print(diagram, end="")
     else:
         make_folder("--out", out.parent)
-        write_whole(out, drawn)
-        tell_saved(out)
+        write_whole(out, diagram)
+        report_saved(out)
 
 
 def region(
@@ -119,5 +119,5 @@ def region(
     for reason, count in refusals(probes):
         print(f"  rejected for {reason}: {100 * count / samples:.1f} %")
     if out is not None:
-        write_whole(out, draw_region(probes))
-        tell_saved(out)
+        write_whole(out, region_chart(probes))
+        report_saved(out)

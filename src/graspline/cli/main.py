@@ -32,7 +32,7 @@ def _run() -> int:
         streams.prepare()
         show_warnings()
         # Otherwise mujoco tries window libraries in a process of its own as it is imported, which Ctrl-C makes noisy.
-        # Pictures need none: they are drawn by EGL or by rays.
+        # Pictures need none: they are rendered by EGL or by rays.
         os.environ.setdefault("MUJOCO_GL", "disable")
         # Here and not at the top: a Ctrl-C during this import is handled below.
         from graspline.cli.commands import app

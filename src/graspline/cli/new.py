@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from graspline.choices import FIRST_TASK
-from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters.notation import printable
 from graspline.robots.guessing import description_text
@@ -61,7 +61,7 @@ def new_task(
     word = name.replace("-", "_")
     words = {"name": name, "word": word, "module": f"graspline_{word}", "distribution": f"graspline-{name}"}
     _write_whole(folder, {Template(to).substitute(words): _filled(source, words) for source, to in _TASK_FILES.items()})
-    tell_saved(folder)
+    report_saved(folder)
     print("next:")
     for line in (f"pip install -e {shlex.quote(str(folder))}", f"graspline check {name}", f"graspline run {name}"):
         print(f"  {line}")
@@ -97,7 +97,7 @@ def new_robot(
         raise InputError(f"{name}: {error}") from None
     make_folder("--out", folder)
     write_whole(file, text)
-    tell_saved(file)
+    report_saved(file)
     try:
         robot_from_file(file)
     except InputError as error:

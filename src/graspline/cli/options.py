@@ -213,7 +213,7 @@ def randomizing(task: Task[Any], aspects: str | None) -> list[str]:
 
 
 def machine_as_set(task: Task[Any], config: Path | None, settings: Iterable[str] | None) -> Machine:
-    """The machine that these settings make; where they are wrong, which is told elsewhere, that of the defaults."""
+    """The machine that these settings make; where they are wrong, which is reported elsewhere, that of the defaults."""
     try:
         parameters = build(task.parameters, load_yaml(config) if config is not None else None, list(settings or ()))
     except InputError:

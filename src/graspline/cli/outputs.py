@@ -55,7 +55,7 @@ def save_findings(folder: Path, name: str, findings: Mapping[str, object], page:
     numbers, reading = folder / f"{name}.json", folder / f"{name}.html"
     write_whole(numbers, json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(reading, page)
-    tell_saved(numbers, reading)
+    report_saved(numbers, reading)
 
 
 def wrapped(line: str, indent: int = 2) -> list[str]:
@@ -65,7 +65,7 @@ def wrapped(line: str, indent: int = 2) -> list[str]:
     return [each.replace("\N{NO-BREAK SPACE}", " ") for each in lines]
 
 
-def tell_saved(*paths: Path) -> None:
+def report_saved(*paths: Path) -> None:
     """A line on standard error for every file that a command has written."""
     for path in paths:
         print(f"saved: {path}", file=sys.stderr, flush=True)

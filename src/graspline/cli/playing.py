@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
-from graspline.cli.outputs import WIDTH, tell_saved
+from graspline.cli.outputs import WIDTH, report_saved
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.streams import unread
@@ -82,7 +82,8 @@ class Told:
     advice: str = ""
 
 
-def told_of(episode: Episode) -> Told:
+def outcome_of(episode: Episode) -> Told:
+    """What the summary needs of a played episode."""
     why = episode.evidence[0] if episode.declined and episode.evidence else None
     task, parameters = episode.scenario.task, episode.scenario.parameters
     return Told(
@@ -93,7 +94,7 @@ def told_of(episode: Episode) -> Told:
         mode="" if episode.failure is None else episode.failure.mode,
         error=episode.error,
         retries=episode.retries,
-        refused=episode.draw.refused,
+        refused=episode.sampled.refused,
         evidence=episode.evidence if episode.failure is None else (*episode.evidence, *episode.failure.evidence),
         declined=episode.declined,
         false_success=episode.false_success,
@@ -104,7 +105,8 @@ def told_of(episode: Episode) -> Told:
     )
 
 
-def told_of_line(line: Line) -> Told:
+def outcome_of_line(line: Line) -> Told:
+    """What the summary needs of an episode that was played before, from its line."""
     return Told(
         seed=line["seed"],
         verdict=line["verdict"],
@@ -143,16 +145,16 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
                 lines.add(episode.scenario.seed, episode.as_dict())
             if report.video is not None and episode.verdict != INTERRUPTED:
                 filming_s += _film(report, report.video, episode, stop, progress)
-            played.append(told_of(episode))
+            played.append(outcome_of(episode))
             unasked.note(first_default(episode.answers))
             unasked.note_answers(given=bool(episode.scenario.answers), asked=bool(episode.answers))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
-    told = sorted([*map(told_of_line, report.recorded), *played], key=lambda each: each.seed)
-    _summarise(told, played, time.monotonic() - began - filming_s, report)
-    unasked.tell()
-    return _exit_code(told, interrupted=interrupted, require_success=report.require_success)
+    outcomes = sorted([*map(outcome_of_line, report.recorded), *played], key=lambda each: each.seed)
+    _summarise(outcomes, played, time.monotonic() - began - filming_s, report)
+    unasked.report()
+    return _exit_code(outcomes, interrupted=interrupted, require_success=report.require_success)
 
 
 def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> float:
@@ -166,7 +168,7 @@ def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool
             print(f"{path}: rendering was interrupted, no file was kept", file=sys.stderr)
     else:
         with progress.hidden():
-            tell_saved(path)
+            report_saved(path)
     return time.monotonic() - began
 
 
@@ -174,33 +176,33 @@ def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
     return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
 
 
-def _summarise(told: list[Told], played: list[Told], wall_s: float, report: Report) -> None:
+def _summarise(outcomes: list[Told], played: list[Told], wall_s: float, report: Report) -> None:
     """A few lines about all episodes, and how fast those were that were played now."""
-    if report.episodes == 1 and len(told) == 1:
-        _summarise_one(told[0], wall_s, report, report.say)
+    if report.episodes == 1 and len(outcomes) == 1:
+        _summarise_one(outcomes[0], wall_s, report, report.say)
     else:
-        _summarise_all(told, report, report.say)
-        _tell_pace(played, wall_s, report.say)
-    _tell_errors(told)
+        _summarise_all(outcomes, report, report.say)
+        _report_pace(played, wall_s, report.say)
+    _report_errors(outcomes)
 
 
-def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
+def _summarise_one(outcome: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
     """One episode has no rate: how it ended, and what was measured."""
-    retries = f", {counted(told.retries, 'retry', 'retries')}" if told.retries else ""
-    how = f"order rejected: {told.verdict}" if told.declined else told.verdict
-    how += f" ({told.mode})" if told.mode and told.mode != told.verdict else ""
-    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, computed in {wall_s:.1f} s)")
-    for measurement in told.evidence:
+    retries = f", {counted(outcome.retries, 'retry', 'retries')}" if outcome.retries else ""
+    how = f"order rejected: {outcome.verdict}" if outcome.declined else outcome.verdict
+    how += f" ({outcome.mode})" if outcome.mode and outcome.mode != outcome.verdict else ""
+    say(f"{how} after {outcome.sim_time_s:.1f} s{retries} (seed {outcome.seed}, computed in {wall_s:.1f} s)")
+    for measurement in outcome.evidence:
         if not measurement.absent:
             say(f"  {'✓' if measurement.passed else '✗'} {measurement}")
-    if told.why is not None:
+    if outcome.why is not None:
         say(_NEAREST)
-    if told.false_success and report.by_machine:
+    if outcome.false_success and report.by_machine:
         say("false claim: the simulator contradicts this success")
-    if told.agreed is not None and not report.by_machine:
-        say(f"replayed on the CPU: {'same result' if told.agreed else 'different result'}")
-    elif told.certified is not None:
-        say(f"replayed on the CPU: {'certified' if told.certified else 'not certified'}")
+    if outcome.agreed is not None and not report.by_machine:
+        say(f"replayed on the CPU: {'same result' if outcome.agreed else 'different result'}")
+    elif outcome.certified is not None:
+        say(f"replayed on the CPU: {'certified' if outcome.certified else 'not certified'}")
 
 
 def _summarise_all(played: list[Told], report: Report, say: Callable[[str], object]) -> None:
@@ -218,8 +220,8 @@ def _summarise_all(played: list[Told], report: Report, say: Callable[[str], obje
         for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
             say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
     else:
-        _tell_modes(played, len(finished), say)
-    _tell_why(played, say)
+        _report_modes(played, len(finished), say)
+    _report_why(played, say)
     if finished and report.by_machine:
         false = [each.seed for each in finished if each.false_success]
         say(f"false claims: {len(false)}" + (f" ({_seeds(false)})" if false else ""))
@@ -230,17 +232,17 @@ def _summarise_all(played: list[Told], report: Report, say: Callable[[str], obje
         if sampled > len(played):
             say(f"scenes: {len(played)} kept of {sampled} sampled")
     if not report.by_machine:
-        _tell_agreed([each for each in finished if each.agreed is not None], say)
+        _report_agreed([each for each in finished if each.agreed is not None], say)
 
 
-def _tell_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) -> None:
+def _report_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     if finished:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s ({_pace(len(finished) / wall_s)})")
 
 
-def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object]) -> None:
+def _report_modes(played: list[Told], finished: int, say: Callable[[str], object]) -> None:
     """How policies failed, by how far they got, with the share of all episodes that finished."""
     seeds: dict[str, list[int]] = {}
     for each in played:
@@ -254,7 +256,7 @@ def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object])
         say(start + _seeds(seeds[mode], WIDTH - len(start)))
 
 
-def _tell_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
+def _report_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
     """The rate on the CPU, from the same actions, and which episodes end differently there."""
     if not asked:
         return
@@ -265,7 +267,7 @@ def _tell_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
         say(f"  different result: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
 
 
-def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
+def _report_why(played: list[Told], say: Callable[[str], object]) -> None:
     """Why orders were rejected: the measurement of a single one, of many how often each."""
     why = [each.why for each in played if each.why is not None]
     if len(why) == 1:
@@ -285,7 +287,7 @@ def _pace(per_s: float) -> str:
     return f"{60 * per_s:.1f} episodes per minute"
 
 
-def _tell_errors(played: list[Told]) -> None:
+def _report_errors(played: list[Told]) -> None:
     """Every error once, with the episodes that raised it: a policy's mistake is mostly raised in all of them."""
     raised: dict[tuple[str, str], list[int]] = {}
     for each in played:

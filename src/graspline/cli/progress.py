@@ -17,7 +17,7 @@ from graspline.cli.interrupts import stopping
 _LINE_EVERY_S = 10.0
 # No estimate before this time and this part of the work: until then it would jump about.
 _SETTLED_S = 3.0
-_TELLING = 0.02
+_SHOWN = 0.02
 
 
 class Progress:
@@ -59,13 +59,14 @@ class Progress:
 
     @property
     def per_s(self) -> float:
+        """How many are done in a second."""
         return (self.done - self.began_with) / max(time.monotonic() - self._began, 1e-9)
 
     @property
     def left_s(self) -> float | None:
         """How long the rest will take; None while that is a guess, and when nothing is left."""
         elapsed_s, fraction = time.monotonic() - self._began, self._fraction()
-        if elapsed_s < _SETTLED_S or fraction < _TELLING or self.done >= self.total:
+        if elapsed_s < _SETTLED_S or fraction < _SHOWN or self.done >= self.total:
             return None
         return elapsed_s * (1 - fraction) / fraction
 
@@ -108,7 +109,7 @@ class Progress:
             # The pace counts from the first one on: before it, workers were started.
             since, already = first[0] if first else (now, done)
             fraction = (done - already) / max(total - already, 1)
-            settled = now - since >= _SETTLED_S and fraction >= _TELLING and done < total
+            settled = now - since >= _SETTLED_S and fraction >= _SHOWN and done < total
             left = _left((now - since) * (1 - fraction) / fraction) if settled else "" if done else said
             if below is not None:
                 self._bar.update(below, completed=done, total=total, said=left, visible=visible or done < total)
@@ -123,6 +124,7 @@ class Progress:
                 self._bar.remove_task(below)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self.on_terminal:
             self._bar.stop()
 

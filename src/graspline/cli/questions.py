@@ -91,6 +91,7 @@ class TerminalQuestions:
         self._keyboard, self._stop, self._quiet, self._timeout_s = keyboard, stop, quiet, timeout_s
 
     def __call__(self, lane: int, ask: Ask) -> Answered:
+        """Ask at the terminal and return the answer."""
         with self._quiet():
             how = f"type a number or a name, or Enter for {ask.default} (chosen after {self._timeout_s:g} s)"
             say(options_text(ask.question, ask.options, ask.default, how))
@@ -131,20 +132,23 @@ class UnaskedQuestions:
         self._given = self._asked = False
 
     def note(self, answered: Answered | None) -> None:
+        """Note the first answer that was a default."""
         self._first = self._first or answered
 
     def note_answers(self, *, given: bool, asked: bool) -> None:
+        """Note whether answers were given, and whether the task asked."""
         self._given, self._asked = self._given or given, self._asked or asked
 
-    def tell(self) -> None:
+    def report(self) -> None:
+        """Say that answers had no effect, or that defaults were used."""
         if self._given and not self._asked:
             say("--answer has no effect: no question was asked")
         if self._first is not None:
-            told = (
+            message = (
                 f"{self._first.question} Answered with the default, {self._first.answer}. `graspline run` asks at a "
                 "terminal if it runs one episode; --answer answers in advance"
             )
-            say("\n".join(wrapped(told)))
+            say("\n".join(wrapped(message)))
 
 
 def say(text: str) -> None:

@@ -11,9 +11,9 @@ import typer
 
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
-from graspline.cli.outputs import make_folder, tell_saved, wrapped, write_whole
+from graspline.cli.outputs import make_folder, report_saved, wrapped, write_whole
 from graspline.cli.run_progress import RunProgress
-from graspline.episodes.rates import Point, draw_rates, measure
+from graspline.episodes.rates import Point, measure, rates_chart
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
@@ -94,13 +94,13 @@ def rates(
     if interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     write_whole(out / "rates.json", json.dumps(findings, indent=1, allow_nan=False) + "\n")
-    write_whole(out / "rates.svg", draw_rates([each.as_dict() for each in done.values()]))
-    tell_saved(out / "rates.json", out / "rates.svg")
+    write_whole(out / "rates.svg", rates_chart([each.as_dict() for each in done.values()]))
+    report_saved(out / "rates.json", out / "rates.svg")
     if as_json:
         print(json.dumps(findings, allow_nan=False))
     else:
         for each in done.values():
-            _tell(each)
+            _say(each)
     raise typer.Exit(130 if interrupted else 1 if any(each.false for each in done.values()) else 0)
 
 
@@ -117,15 +117,15 @@ def _points(texts: list[str]) -> list[tuple[float, float]]:
     return found
 
 
-def _tell(point: Point) -> None:
+def _say(point: Point) -> None:
     missed = ", ".join(f"{cause} {count}" for cause, count in point.missed.most_common())
     rates = point.picks_per_min
     rate = f", {sum(rates) / len(rates):.1f} picks per minute" if rates else ""
-    told = (
+    message = (
         f"{quantity(point.speed_m_s, 'm/s')}, {_density(point.density_per_m)}: sorted correctly "
         f"{rate_text(point.right, point.sent)}, wrong place {point.wrong}{rate}"
     )
-    for line in wrapped(told + (f"; missed: {missed}" if missed else "")):
+    for line in wrapped(message + (f"; missed: {missed}" if missed else "")):
         print(line)
 
 

@@ -43,8 +43,12 @@ def command(
     different = sorted((each for each in reruns if each.differences), key=lambda each: each.row["episode_index"])
     notes = sorted({versions_note(each.row) for each in different} - {""})
     if as_json:
-        told = {each.row["episode_index"]: each.differences for each in different}
-        print(json.dumps({"episodes": len(rows), "equal": len(rows) - len(told), "different": told, "notes": notes}))
+        differences = {each.row["episode_index"]: each.differences for each in different}
+        print(
+            json.dumps(
+                {"episodes": len(rows), "equal": len(rows) - len(differences), "different": differences, "notes": notes}
+            )
+        )
     else:
         for each in different:
             for line in each.differences:

@@ -9,7 +9,7 @@ import typer
 
 from graspline.cli.evaluations import write_page
 from graspline.cli.interrupts import interruptible, stopping
-from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
@@ -49,4 +49,4 @@ def report(
     with interruptible(lambda: f"{path} was not written"), steps("reading episodes") as progress:
         page = report_page(dataset, progress)
     write_whole(path, page)
-    tell_saved(path)
+    report_saved(path)

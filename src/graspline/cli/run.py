@@ -147,7 +147,7 @@ def run(
     )
     kind = engine_of(engine)
     if certify and kind == "cpu":
-        _tell("--certify has no effect: these episodes run on the CPU")
+        _say("--certify has no effect: these episodes run on the CPU")
     lanes = lanes_of(lanes, kind, 16)
     with working("compiling the scene"):
         parameters = struck(found, parameters, faults)
@@ -170,7 +170,7 @@ def run(
     narrator = (
         None
         if log is None
-        else Narrator("debug" if log == "debug" else "info", _tell, found.machine(parameters).vertical)
+        else Narrator("debug" if log == "debug" else "info", _say, found.machine(parameters).vertical)
     )
     viewer = None
     if view:
@@ -239,5 +239,5 @@ def _not_together() -> None:
     raise InputError("--certify: cannot be combined with --view or --log")
 
 
-def _tell(line: str) -> None:
+def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

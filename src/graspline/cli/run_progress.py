@@ -10,7 +10,7 @@ from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
 from graspline.episodes.statistics import wilson
 
-# How often a bar is drawn again while lanes play.
+# How often a bar is refreshed while lanes play.
 _SHOW_EVERY_S = 0.1
 # An episode that runs has a little left, however long it has taken.
 _NEARLY = 0.95
@@ -85,5 +85,6 @@ class RunProgress(Progress):
 
 
 def success_text(succeeded: int, count: int) -> str:
+    """The success rate with its 95 % interval, as text."""
     low, high = wilson(succeeded, count)
     return f"success {100 * succeeded / count:.1f} % ({100 * low:.1f}–{100 * high:.1f})"

@@ -76,12 +76,12 @@ def serve(
     if host not in _LOOPBACK and host not in _ANY:
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     with open_archive(found, parameters, first, record) as archive, stopping() as asked, ExitStack() as open_now:
-        _tell("loading the page and the HTTP interface")
+        _say("loading the page and the HTTP interface")
         from graspline.cli.hosting import Way, hosted
 
         way = Way(host=host, port=port, addresses=frozenset(names))
-        running = open_now.enter_context(hosted(found, parameters, first, archive, way, _tell))
-        _tell_address(running, host, found.name)
+        running = open_now.enter_context(hosted(found, parameters, first, archive, way, _say))
+        _report_address(running, host, found.name)
         if open_page:
             webbrowser.open(running.address)
         questions = ServedQuestions(keyboard())
@@ -97,14 +97,14 @@ def _check_extra() -> None:
             raise EnvironmentProblem(f"serve needs {name}: pip install 'graspline[serve]'")
 
 
-def _tell_address(running: Hosted, host: str, task: str) -> None:
+def _report_address(running: Hosted, host: str, task: str) -> None:
     print(running.address, flush=True)
-    _tell(f"serving {task}; press Ctrl-C to stop")
+    _say(f"serving {task}; press Ctrl-C to stop")
     if host not in _LOOPBACK:
-        _tell(f"listening on {host}: anyone who has this address with its token can drive the arm")
+        _say(f"listening on {host}: any client with this address and its token can drive the arm")
 
 
-def _tell(line: str) -> None:
+def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 import typer
 
 from graspline.cli.interrupts import interruptible
-from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
 from graspline.datasets.teachability.findings import Comparison, Findings, Middle, Pacing, SceneFindings
 from graspline.datasets.teachability.measure import measure
@@ -74,7 +74,7 @@ def teachability(
         found = measure(folder, neighbours=neighbours, by=comparison, still_per_s=still, progress=progress)
     if out is not None:
         write_whole(out, teachability_page(folder.resolve().name, found))
-        tell_saved(out)
+        report_saved(out)
     if as_json:
         print(json.dumps(found.as_dict(), allow_nan=False))
     else:

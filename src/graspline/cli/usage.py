@@ -25,6 +25,7 @@ class Command(TyperCommand):
                 each.display_type_rich = _nothing
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line without braces."""
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
 
     def get_help(self, ctx: Any) -> str:
@@ -39,6 +40,7 @@ class Command(TyperCommand):
                 each.help = text
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, with errors in our words."""
         with in_our_words(ctx, self.params, self._usage(ctx)):
             return super().parse_args(ctx, args)
 

@@ -86,6 +86,7 @@ class Viewer:
             self._due = time.monotonic()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):

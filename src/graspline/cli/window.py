@@ -4,8 +4,8 @@
 
 It says `ready`, or why there is no window, on a line of standard output, and then a line for everything it has shown.
 From standard input it takes records of float64: coordinates, then the sizes of the geoms named. Whatever becomes of the
-display, only this process ends with it: X ends a process whose display has gone away, and MuJoCo's viewer draws in a
-thread that may still draw while Python shuts down.
+display, only this process ends with it: X ends a process whose display has gone away, and MuJoCo's viewer renders in a
+thread that may still render while Python shuts down.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 
 
 def main() -> None:
+    """Show the frames that come on standard input until the window is closed."""
     _say(_show(sys.argv[1], [int(each) for each in sys.argv[2:]], sys.stdin.buffer))
-    # No shutting down of Python beside a thread that draws.
+    # No shutting down of Python beside a thread that renders.
     os._exit(0)
 
 

@@ -34,6 +34,7 @@ class Subject:
     seed: int
 
     def scenario(self, seed: int, *faults: str) -> Scenario:
+        """The scenario of a seed, with faults."""
         return Scenario(task=self.task, parameters=self.parameters, seed=seed, faults=faults)
 
 
@@ -48,6 +49,7 @@ def what_is_wrong(error: BaseException) -> str:
 
 
 def check_names(subject: Subject) -> Checked:
+    """The task's names are valid and free."""
     task = subject.task
     problems = []
     if not TASK_NAME.fullmatch(task.name):
@@ -60,6 +62,7 @@ def check_names(subject: Subject) -> Checked:
 
 
 def check_parameters(subject: Subject) -> Checked:
+    """The defaults are valid and survive being written and read."""
     problems = list(subject.task.problems(subject.parameters))
     again = load(type(subject.parameters), dump(subject.parameters))
     if again != subject.parameters:
@@ -68,6 +71,7 @@ def check_parameters(subject: Subject) -> Checked:
 
 
 def check_table(subject: Subject) -> Checked:
+    """The table is total, every state can be reached, and claims name states that exist."""
     machine = subject.task.machine(subject.parameters)
     problems = [*_unreachable(machine), *_strange_claims(subject.task, machine)]
     note = f"{len(machine.paths())} states, {len(machine.outcomes)} endings"
@@ -92,6 +96,7 @@ def _strange_claims(task: Task[Any], machine: Machine) -> Iterator[str]:
 
 
 def check_scene(subject: Subject) -> Checked:
+    """The scene compiles and has what the task names."""
     scene = subject.task.scene(subject.parameters)
     problems = []
     if scene is not subject.task.scene(subject.parameters):
@@ -103,26 +108,31 @@ def check_scene(subject: Subject) -> Checked:
 
 
 def check_sampler(subject: Subject) -> Checked:
-    draws = [subject.scenario(seed).draw() for seed in range(subject.seed, subject.seed + _SAMPLES)]
+    """The same seed samples the same scene, other seeds other ones, with few refusals."""
+    samples = [subject.scenario(seed).sample() for seed in range(subject.seed, subject.seed + _SAMPLES)]
     problems = []
-    if any(bits_of(one) != bits_of(subject.scenario(subject.seed + index).draw()) for index, one in enumerate(draws)):
+    if any(
+        bits_of(one) != bits_of(subject.scenario(subject.seed + index).sample()) for index, one in enumerate(samples)
+    ):
         problems.append("the same seed gives another scene the second time")
-    if len({bits_of(each) for each in draws}) == 1:
+    if len({bits_of(each) for each in samples}) == 1:
         problems.append(f"{_SAMPLES} seeds give the same scene")
-    worst = max(each.refused for each in draws)
+    worst = max(each.refused for each in samples)
     if worst > _MOST_REFUSED:
         problems.append(f"{worst} scenes were refused before one was good; at most {_MOST_REFUSED} is expected")
-    mean = sum(each.refused for each in draws) / len(draws)
+    mean = sum(each.refused for each in samples) / len(samples)
     return Checked(name="sampler", note=f"{mean:.1f} scenes rejected per usable scene", problems=tuple(problems))
 
 
-def bits_of(draw: Draw) -> bytes:
-    return pickle.dumps((draw.start, draw.variation))
+def bits_of(sampled: Draw) -> bytes:
+    """The bytes that equal sampled scenes share."""
+    return pickle.dumps((sampled.start, sampled.variation))
 
 
 def check_inputs(subject: Subject) -> Checked:
+    """The machine gets every input that its states ask for."""
     scenario = subject.scenario(subject.seed)
-    given = subject.task.inputs(subject.parameters, scenario.draw(), scenario.stream("perception"))
+    given = subject.task.inputs(subject.parameters, scenario.sample(), scenario.stream("perception"))
     machine = subject.task.machine(subject.parameters)
     problems = [f"the machine's input {name!r} is not given" for name in machine.inputs if name not in given]
     return Checked(name="inputs", note=", ".join(machine.inputs) or "none", problems=tuple(problems))

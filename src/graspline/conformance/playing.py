@@ -43,24 +43,33 @@ class Watch(Protocol):
         """Every lane has played another tick."""
         ...
 
-    def played(self, episode: Episode) -> None: ...
+    def played(self, episode: Episode) -> None:
+        """An episode is done."""
+        ...
 
-    def checked(self, each: Checked) -> None: ...
+    def checked(self, each: Checked) -> None:
+        """A check is done."""
+        ...
 
 
 class Unwatched:
-    """Nothing is told, and nothing stops the checks."""
+    """Nothing is reported, and nothing stops the checks."""
 
     def stop(self) -> bool:
+        """Never."""
         return False
 
-    def begin(self, what: str, episodes: int) -> None: ...
+    def begin(self, what: str, episodes: int) -> None:
+        """A part of the checks begins."""
 
-    def tick(self, engine: Engine) -> None: ...
+    def tick(self, engine: Engine) -> None:
+        """A control step is done."""
 
-    def played(self, episode: Episode) -> None: ...
+    def played(self, episode: Episode) -> None:
+        """An episode is done."""
 
-    def checked(self, each: Checked) -> None: ...
+    def checked(self, each: Checked) -> None:
+        """A check is done."""
 
 
 def player(watch: Watch) -> Play:
@@ -94,6 +103,7 @@ def check_goal(subject: Subject, episodes: Sequence[Episode]) -> Checked:
 
 
 def check_claims(subject: Subject, episodes: Sequence[Episode]) -> Checked:
+    """No claim of the episodes is contradicted by ground truth."""
     audit = _audited(subject, episodes)
     count = sum(len(each.notes) for each in episodes)
     note = f"{count} claims checked against ground truth" if subject.task.claims.outcomes else "the task declares none"
@@ -109,8 +119,8 @@ def check_bits(subject: Subject, episodes: Sequence[Episode], play: Play) -> Che
         others = play(f"the same in {lanes} lanes", [subject.scenario(seed) for seed in seeds], lanes)
         differing = [each.scenario.seed for each in others if each.state_hash != known[each.scenario.seed]]
         if differing:
-            told = ", ".join(map(str, differing[:_SHOWN]))
-            problems.append(f"episodes differ between {lanes} lanes and {LANES[0]}: seeds {told}")
+            seeds = ", ".join(map(str, differing[:_SHOWN]))
+            problems.append(f"episodes differ between {lanes} lanes and {LANES[0]}: seeds {seeds}")
     return Checked(name="bits", note=f"{len(known)}, {min(len(known), LANES[1])} and 1 lanes", problems=tuple(problems))
 
 
@@ -127,7 +137,7 @@ def check_faults(subject: Subject, play: Play) -> Checked:
     episodes = play("episodes with a fault", scenarios, LANES[0])
     audit = _audited(subject, episodes)
     false = [each for each in audit.mistakes if each.kind == EPISODE and each.mistake == "false_accept"]
-    problems = [*_no_verdict(subject, episodes), *map(_told, false[:_SHOWN])]
+    problems = [*_no_verdict(subject, episodes), *map(_message, false[:_SHOWN])]
     won = sum(each.succeeded for each in episodes)
     note = f"{len({fault for fault, _, _ in cells})} faults in {len(scenarios)} episodes, {won} recovered"
     return Checked(name="faults", note=note, problems=tuple(problems))
@@ -145,10 +155,10 @@ def _audited(subject: Subject, episodes: Sequence[Episode]) -> Audit:
 def _mistakes(audit: Audit, *, whole_episodes: bool) -> list[str]:
     found = [each for each in audit.worst() if (each.kind == EPISODE) == whole_episodes]
     more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    return [*map(_told, found[:_SHOWN]), *more]
+    return [*map(_message, found[:_SHOWN]), *more]
 
 
-def _told(wrong: Wrong) -> str:
+def _message(wrong: Wrong) -> str:
     fault = f" with --fault {wrong.fault}" if wrong.fault else ""
     measured = "; ".join(map(str, wrong.evidence))
     return f"{MISTAKES[wrong.mistake]} ({wrong.kind}) in seed {wrong.seed}{fault}: {wrong.said}, truth: {measured}"
@@ -158,18 +168,18 @@ def _no_verdict(subject: Subject, episodes: Sequence[Episode]) -> list[str]:
     """Episodes that ended in no outcome of the machine."""
     outcomes = subject.task.machine(subject.parameters).outcomes
     odd = [each for each in episodes if each.verdict not in outcomes and each.verdict != "physics_diverged"]
-    told = []
+    messages = []
     for verdict, count in Counter(each.verdict for each in odd).items():
         first = next(each for each in odd if each.verdict == verdict)
         fault = f" with --fault {first.scenario.faults[0]}" if first.scenario.faults else ""
         why = f": {first.error.strip().splitlines()[-1]}" if first.error.strip() else ""
-        told.append(f"{count} episodes end {verdict}, such as seed {first.scenario.seed}{fault}{why}")
-    return told
+        messages.append(f"{count} episodes end {verdict}, such as seed {first.scenario.seed}{fault}{why}")
+    return messages
 
 
 def _done_already(subject: Subject, episode: Episode) -> bool:
     """Whether the goal holds in the scene as it was sampled."""
     engine = CpuEngine(subject.task.scene(subject.parameters), 1, 1)
-    engine.reset(0, episode.draw.start, episode.draw.variation)
-    snapshot = snapshot_of(engine, 0, episode.draw, 0.0, None, ())
-    return passes(subject.task.goal(subject.parameters, episode.draw, snapshot))
+    engine.reset(0, episode.sampled.start, episode.sampled.variation)
+    snapshot = snapshot_of(engine, 0, episode.sampled, 0.0, None, ())
+    return passes(subject.task.goal(subject.parameters, episode.sampled, snapshot))

@@ -21,9 +21,11 @@ class Checked:
 
     @property
     def kept(self) -> bool:
+        """Whether the promise was checked and is kept."""
         return self.done and not self.problems
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {"name": self.name, "kept": self.kept, "note": self.note, "problems": list(self.problems)}
 
 
@@ -36,10 +38,12 @@ class Conformance:
 
     @property
     def conforms(self) -> bool:
+        """Whether every promise is kept."""
         return all(each.kept for each in self.checks)
 
     @property
     def problems(self) -> tuple[str, ...]:
+        """All problems, each with its check."""
         return tuple(f"{each.name}: {problem}" for each in self.checks for problem in each.problems)
 
     def require(self) -> None:
@@ -48,4 +52,5 @@ class Conformance:
             raise InputError([f"task {self.task!r} does not conform:", *(f"  {each}" for each in self.problems)])
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {"task": self.task, "conforms": self.conforms, "checks": [each.as_dict() for each in self.checks]}

@@ -17,6 +17,7 @@ from graspline.errors import DatasetProblem
 
 
 def place_aside(episode_id: int) -> str:
+    """The folder that keeps a deleted episode."""
     return f"{DELETED}/episode-{episode_id:06d}"
 
 
@@ -40,11 +41,11 @@ class Aside:
                 raise DatasetProblem(f"{clip.path}: its number of frames is {frames}, expected {clip.frames}")
         log = file_at(folder / "log.npz")
         try:
-            told = unpack(log.read_bytes()).facts["state_hash"]
+            logged = unpack(log.read_bytes()).facts["state_hash"]
         except ValueError as error:
             raise DatasetProblem(f"{log}: {error}") from None
-        if told != row["state_hash"]:
-            raise DatasetProblem(f"{log}: state_hash is {row['state_hash']} in the row and {told} in the log")
+        if logged != row["state_hash"]:
+            raise DatasetProblem(f"{log}: state_hash is {row['state_hash']} in the row and {logged} in the log")
         return cls(folder=folder, row=row, clips=clips)
 
 

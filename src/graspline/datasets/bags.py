@@ -82,7 +82,7 @@ def new_bag(
 ) -> Iterator[Put]:
     """Write a bag of topics, each with its type; gives what takes its messages, in the order of their times.
 
-    Who listens late still gets what was put last on topics that are latched. `said` goes into the bag's metadata.
+    A late listener still gets what was put last on topics that are latched. `said` goes into the bag's metadata.
     """
     writer = Writer(folder, version=_VERSION, storage_plugin=StoragePlugin.MCAP)
     # Chunks inside the file, which every reader of MCAP unpacks; all but pictures becomes four times smaller.
@@ -109,12 +109,14 @@ def nanoseconds(t_s: float) -> int:
 
 
 def poses_message(at_ns: int, transforms: Iterable[Transform]) -> Message:
+    """Transforms at one instant as a TF message."""
     return tf2_msgs__msg__TFMessage(transforms=[_pose(at_ns, each) for each in transforms])
 
 
 def joints_message(
     at_ns: int, names: Sequence[str], position_rad: Array, velocity_rad_s: Array | None = None
 ) -> Message:
+    """Joint positions, and velocities if given, as a JointState message."""
     nothing = np.zeros(0)
     return sensor_msgs__msg__JointState(
         header=_header(at_ns, ""),
@@ -126,6 +128,7 @@ def joints_message(
 
 
 def picture_message(at_ns: int, frame: str, rgb: Pixels) -> Message:
+    """An image as a JPEG message."""
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "jpeg", quality=_JPEG_QUALITY)
     data = np.frombuffer(buffer.getvalue(), np.uint8)
@@ -152,6 +155,7 @@ def camera_message(at_ns: int, frame: str, view: View, fovy_rad: float) -> Messa
 
 
 def text_message(words: str) -> Message:
+    """Text as a String message."""
     return std_msgs__msg__String(data=words)
 
 

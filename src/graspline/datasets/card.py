@@ -55,7 +55,7 @@ are in `meta/graspline.json`; what is needed to play an episode again is in `gra
 
 
 def _driver(settings: DatasetSettings) -> str:
-    """Who drives: the task's expert, from the start or where it took over from a policy."""
+    """What drives: the task's expert, from the start or where it took over from a policy."""
     if not settings.from_policy:
         return "the task's expert"
     part = ", of which only the expert's part is here" if settings.record == "intervention" else ""

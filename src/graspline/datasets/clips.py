@@ -43,7 +43,7 @@ class Clip:
         with _opened(self.path) as (file, stream):
             self._seek(file, stream)
             wanted = self.first
-            for frame in _told(self.path, file.decode(stream)):
+            for frame in _readable(self.path, file.decode(stream)):
                 number = self._number(frame.pts, stream)
                 if number == wanted and number < self.first + self.frames:
                     yield frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)
@@ -56,7 +56,7 @@ class Clip:
         """Every frame as it was encoded, in order."""
         self._seek(file, stream)
         count = 0
-        for packet in _told(self.path, file.demux(stream)):
+        for packet in _readable(self.path, file.demux(stream)):
             # The last one is empty; before the first one lie those between it and the key frame that was sought.
             if packet.pts is None or (number := self._number(packet.pts, stream)) < self.first:
                 continue
@@ -122,6 +122,7 @@ class VideoFile:
 
 
 def look_at(path: Path) -> VideoFile:
+    """The properties of a video file."""
     with _opened(path) as (_, stream):
         context = stream.codec_context
         encoding = (context.name, context.width, context.height, stream.time_base, context.extradata)
@@ -166,7 +167,7 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         yield file, file.streams.video[0]
 
 
-def _told(path: Path, items: Iterator[Item]) -> Iterator[Item]:
+def _readable(path: Path, items: Iterator[Item]) -> Iterator[Item]:
     """The same items; what goes wrong between them is said of the file."""
     try:
         yield from items

@@ -1,4 +1,4 @@
-"""Who fills orders, on many machines: a Ray cluster. Its nodes need the same graspline, and no files of ours."""
+"""Workers that execute jobs on a Ray cluster. Its nodes need the same graspline, and no files of ours."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ except Exception as error:
 
 
 class RayPool:
-    """Fills orders on the nodes of a cluster; a lost node's are filled again by others.
+    """Executes jobs on the nodes of a cluster; those of a lost node are done again by others.
 
     `address` as `ray.init` takes it: `local` starts a cluster on this machine for this machine only, `auto` finds
-    one that runs on it, HOST:PORT is the head of one that this machine belongs to. Without a `size` as many orders are
+    one that runs on it, HOST:PORT is the head of one that this machine belongs to. Without a `size` as many jobs are
     filled at a time as the cluster has CPUs.
     """
 
@@ -49,7 +49,7 @@ class RayPool:
         if importlib.util.find_spec("ray") is None:
             raise EnvironmentProblem(f"--cluster {address}: Ray is missing; pip install 'graspline[ray]'")
         self._address, self.size = address, size
-        self._orders: dict[int, Order] = {}
+        self._jobs: dict[int, Order] = {}
         # By reference to what Ray will give back.
         self._tickets: dict[Any, int] = {}
         self._deaths: Counter[int] = Counter()
@@ -58,7 +58,8 @@ class RayPool:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         local = self._address == "local"
         if local:
-            # Ray's word for staying on the loopback interface: anyone who reaches a cluster can run anything on it.
+            # Ray's word for staying on the loopback interface: any client that reaches a cluster can run anything on
+            # it.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         else:
             _check_answers(self._address)
@@ -85,17 +86,21 @@ class RayPool:
 
     @property
     def free(self) -> int:
-        return self.size - len(self._orders)
+        """How many jobs can be submitted now."""
+        return self.size - len(self._jobs)
 
-    def submit(self, ticket: int, order: Order) -> None:
-        self._orders[ticket] = order
-        self._tickets[self._fill.remote(order)] = ticket
+    def submit(self, ticket: int, job: Order) -> None:
+        """Give a job to the cluster."""
+        self._jobs[ticket] = job
+        self._tickets[self._fill.remote(job)] = ticket
 
     def block(self, missing: int, waiting: int) -> int:
+        """Attempts that one worker gets at a time."""
         return block_for_each(self, missing, waiting)
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        assert self._orders, "nothing to wait for"
+        """Wait for jobs that are done, and return what came of them."""
+        assert self._jobs, "nothing to wait for"
         found: list[Filled] = []
         while not found:
             ready, _ = self._ray.wait(list(self._tickets))
@@ -116,7 +121,7 @@ class RayPool:
         except errors.RayError as error:
             self._fill_again(ticket, error)
             return []
-        del self._orders[ticket]
+        del self._jobs[ticket]
         if isinstance(result, Failure):
             raise_failure(result)
         return [Filled(ticket, result)]
@@ -129,19 +134,19 @@ class RayPool:
                 f"--cluster {self._address}: {MOST_DEATHS} workers died on the same job ({_first_line(error)}); "
                 "committed episodes are kept"
             )
-        self._tickets[self._fill.remote(self._orders[ticket])] = ticket
+        self._tickets[self._fill.remote(self._jobs[ticket])] = ticket
 
 
-def _fill(order: Order) -> Any:
+def _fill(job: Order) -> Any:
     """What runs on a node. Other versions would give other episodes."""
-    has, needs = (VERSION, mujoco.__version__), (order.settings.graspline, order.settings.mujoco)
+    has, needs = (VERSION, mujoco.__version__), (job.settings.graspline, job.settings.mujoco)
     if has != needs:
         return Failure(
             f"node {os.uname().nodename} has graspline {has[0]} on MuJoCo {has[1]}, needed: {needs[0]} on {needs[1]}",
             "",
             EnvironmentProblem,
         )
-    return filled(order, do)
+    return filled(job, do)
 
 
 def _check_answers(address: str) -> None:

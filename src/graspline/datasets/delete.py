@@ -51,9 +51,9 @@ def restore(root: Path, episode_ids: Sequence[int], progress: Progress = silent)
         back = sorted(set(episode_ids))
         _check_ids(dataset, back)
         again = [_set_aside(dataset, episode_id) for episode_id in back]
-        everyone = sorted([*parts, *again], key=lambda part: part.episode_id)
+        all_parts = sorted([*parts, *again], key=lambda part: part.episode_id)
         carry_rest(dataset, folder, *(f"{place_aside(episode_id)}{end}" for episode_id in back for end in ("/", ".")))
-        build(folder, everyone, dataset.info, films="kept", done=progress(steps_of(everyone)))
+        build(folder, all_parts, dataset.info, films="kept", done=progress(steps_of(all_parts)))
         return [part.row for part in again]
 
 

@@ -38,6 +38,7 @@ class Summary:
     disk_bytes: int
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "episodes": self.episodes,
             "successes": self.successes,
@@ -58,13 +59,14 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
+        """Whether no problem was found."""
         return not self.problems
 
 
 def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = lambda steps: lambda: None) -> Diagnosis:
     """Check everything; `fast` plays no log and decodes no video.
 
-    `begin` is told how many steps there are, and gives what is called after each.
+    `begin` gets the number of steps, and gives what is called after each.
     """
     found = Findings(root.resolve())
     contents = read_contents(root, found)
@@ -95,10 +97,10 @@ def check_sound(root: Path, on_step: Callable[[int, int], object] = lambda done,
     found = examine(root, fast=True, begin=begin).problems
     problems = [f"{root}/{each}" for each in found if each.where != STATS or not _may_be_rebuilt(root / STATS)]
     if problems:
-        told = problems[:_NAMED]
+        messages = problems[:_NAMED]
         if len(problems) > _NAMED:
-            told.append(f"and {len(problems) - _NAMED} more; `graspline doctor {root}` names them all")
-        raise DatasetProblem("\n".join(told))
+            messages.append(f"and {len(problems) - _NAMED} more; `graspline doctor {root}` names them all")
+        raise DatasetProblem("\n".join(messages))
 
 
 def _may_be_rebuilt(path: Path) -> bool:

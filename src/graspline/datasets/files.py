@@ -184,6 +184,7 @@ def _hands() -> ThreadPoolExecutor:
 
 
 def json_bytes(value: Any) -> bytes:
+    """A value as indented JSON that ends with a newline."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a recording: drawn from its log by the renderer that answers looks, and encoded for exact access."""
+"""Pictures of a recording: rendered from its log by the renderer that answers looks, and encoded for exact access."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Film:
     frames: int
     stats: Stats
     # How long its pictures were waited for.
-    drawing_s: float = 0.0
+    rendering_s: float = 0.0
 
 
 class Artist(Protocol):
-    """Draws states of a scene."""
+    """Renders states of a scene."""
 
     def pictures(
         self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
@@ -68,7 +68,7 @@ class Artist(Protocol):
 
 
 class OneByOne:
-    """An artist that draws with a renderer of one size, which it closes."""
+    """An artist that renders with a renderer of one size, which it closes."""
 
     def __init__(self, renderer: Renderer) -> None:
         self.renderer = renderer
@@ -76,9 +76,10 @@ class OneByOne:
     def pictures(
         self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
     ) -> Iterator[Pixels]:
+        """The images of these states, rendered one after the other."""
         assert (width, height) == (self.renderer.width, self.renderer.height)
         for state, variation in zip(qpos, variations, strict=True):
-            yield self.renderer.draw(state, variation, camera).rgb
+            yield self.renderer.render(state, variation, camera).rgb
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +91,9 @@ class OneByOne:
 class Encoder(Protocol):
     """Makes a file of pictures."""
 
-    def add(self, rgb: Pixels) -> None: ...
+    def add(self, rgb: Pixels) -> None:
+        """Encode one frame."""
+        ...
 
     def finish(self) -> bytes:
         """The file; nothing can be added any more."""
@@ -109,6 +112,7 @@ class Mp4:
         self._stream.codec_context.thread_count = 1
 
     def add(self, rgb: Pixels) -> None:
+        """Encode one frame."""
         # A copy: PyAV takes planes that are not copied to be of heights that four divides.
         frame = av.VideoFrame.from_ndarray(in_video_colours(rgb), format="yuv420p")
         frame.pts, frame.time_base = self._frames, Fraction(1, self._fps)
@@ -116,6 +120,7 @@ class Mp4:
         self._frames += 1
 
     def finish(self) -> bytes:
+        """The whole file as bytes."""
         self._file.mux(self._stream.encode())
         self._file.close()
         return self._buffer.getvalue()
@@ -148,16 +153,16 @@ def film(
     artist: Artist,
     open_encoder: OpenEncoder = Mp4,
 ) -> Film:
-    """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
+    """Render and encode every frame. Frames never wait: each is encoded before the next is rendered."""
     counted, encoder = PictureStats(), open_encoder(view, settings.fps)
-    frames, drawing_s, asked = 0, 0.0, seconds()
+    frames, rendering_s, asked = 0, 0.0, seconds()
     for rgb in _pictures(recording, settings, scene, view, artist):
-        drawing_s += seconds() - asked
+        rendering_s += seconds() - asked
         counted.add(rgb)
         encoder.add(rgb)
         frames += 1
         asked = seconds()
-    return Film(mp4=encoder.finish(), frames=frames, stats=counted.stats(), drawing_s=drawing_s)
+    return Film(mp4=encoder.finish(), frames=frames, stats=counted.stats(), rendering_s=rendering_s)
 
 
 def open_view(scene: Scene, settings: DatasetSettings, view: View) -> OneByOne:
@@ -175,9 +180,9 @@ def _pictures(
     shown = list(shown_states(log.events, timeline, view.camera))
     seen = [state for state in shown if state is not None]
     looks = [log.seen_at(state - 1) for state in seen]
-    drawn = artist.pictures(states[seen], looks, view.camera, view.width, view.height)
+    rendered = artist.pictures(states[seen], looks, view.camera, view.width, view.height)
     for number, state in enumerate(shown):
-        rgb = np.zeros((view.height, view.width, 3), np.uint8) if state is None else next(drawn)
+        rgb = np.zeros((view.height, view.width, 3), np.uint8) if state is None else next(rendered)
         yield numbered(rgb, number) if settings.numbered else rgb
 
 
@@ -192,7 +197,7 @@ def numbered(rgb: Pixels, number: int) -> Pixels:
 
 
 def number_on(rgb: Pixels) -> int:
-    """The number that `numbered` drew, also after a lossy encoding."""
+    """The number that `numbered` wrote, also after a lossy encoding."""
     number = 0
     for bit in range(_BITS):
         row, column = divmod(bit, 4)

@@ -52,6 +52,7 @@ class Column:
         return {"dtype": self.dtype, "shape": [1 if names is None else len(names)], "names": names}
 
     def arrow(self) -> pa.DataType:
+        """The column's type in Parquet."""
         plain = {"float32": pa.float32(), "int64": pa.int64(), "bool": pa.bool_(), "string": pa.string()}[self.dtype]
         # A list of one would be read as a plain number.
         return plain if self.entries is None or len(self.entries) == 1 else pa.list_(plain, len(self.entries))

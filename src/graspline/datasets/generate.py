@@ -1,8 +1,9 @@
-"""Making a dataset: who does which episode is decided here, for one worker and for many machines alike.
+"""Making a dataset: which worker does which episode is decided here, for one worker and for many machines.
 
-Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on who was
-faster. Each worker draws one episode at a time, as many as there are workers may be drawn and wait for one before them,
-and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow disk.
+Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on which worker
+was faster. Each worker renders one episode at a time, as many as there are workers may be rendered and wait for one
+before them, and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow
+disk.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from graspline.errors import InputError
 from graspline.execution.happenings import Answered
 from graspline.stopwatch import seconds
 
-# Recordings for each worker that may wait to be drawn before more are taken from who plays them.
+# Recordings for each worker that may wait to be rendered before more are taken from the players.
 _MOST_KEPT = 64
-# Episodes for each worker that are being drawn, or are drawn and wait for one before them; else a long one stopped all.
-_MOST_DRAWN = 2
+# Episodes for each worker that are being rendered, or are rendered and wait for one before them; else a long one
+# stopped all.
+_MOST_RENDERING = 2
 # After this many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
@@ -52,7 +54,7 @@ class Tally:
     disk_bytes: int = 0
     # The first question of a task that got its default because no person was asked.
     unasked: Answered | None = None
-    # Seconds of work by its name: of workers, and of who commits.
+    # Seconds of work by its name: of workers, and of the committing process.
     took_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -63,9 +65,13 @@ class Keeper(Protocol):
     disk_bytes: int
 
     @property
-    def next_seed(self) -> int: ...
+    def next_seed(self) -> int:
+        """The seed of the next attempt."""
+        ...
 
-    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
+    def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
+        """Write an episode completely and count it."""
+        ...
 
     def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
         """Where an episode goes that comes after these, for the worker that lays out its files."""
@@ -128,13 +134,13 @@ class _Making:
         # Seeds from one on are not being played yet, from the other on not taken; what came back waits for its turn.
         self._next_seed = self._next_taken = keeper.next_seed
         self._judged: dict[int, Recording | Rejected] = {}
-        # Kept, in order, with the attempts that were rejected before each; waiting to be drawn.
+        # Kept, in order, with the attempts that were rejected before each; waiting to be rendered.
         self._kept: deque[tuple[Recording, list[Rejected]]] = deque()
         self._rejected: list[Rejected] = []
-        # Being drawn or drawn, oldest first.
-        self._drawing: deque[int] = deque()
+        # Being rendered or rendered, oldest first.
+        self._rendering: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
-        self._drawn: dict[int, Drawn | Rejected] = {}
+        self._rendered: dict[int, Drawn | Rejected] = {}
         self._ahead: dict[int, Ahead] = {}
         # Those whose episodes are failures that are kept.
         self._failed: set[int] = set()
@@ -142,26 +148,28 @@ class _Making:
     def run(self) -> None:
         while self._keeper.committed < self._wanted:
             self._hand_out()
-            self._tally.rendering = len(self._drawing)
+            self._tally.rendering = len(self._rendering)
             self._on_progress(self._tally)
             for filled in self._pool.results(hungry=len(self._kept) < _MOST_KEPT * self._pool.size):
                 if filled.ticket in self._rejected_before:
-                    self._drawn[filled.ticket] = filled.result
+                    self._rendered[filled.ticket] = filled.result
                 else:
                     self._judged.update((each.seed, each) for each in filled.result)
             self._sort()
-            # First: who has just become free should not wait for the disk.
+            # First: a worker that has just become free should not wait for the disk.
             self._hand_out()
             self._commit()
 
     def _hand_out(self) -> None:
-        """Draw what is kept, the oldest first; with hands left, play further attempts if more are needed."""
-        while self._pool.free and self._kept and len(self._drawing) < min(_MOST_DRAWN * self._pool.size, self._left):
+        """Render what is kept, the oldest first; with hands left, play further attempts if more are needed."""
+        while (
+            self._pool.free and self._kept and len(self._rendering) < min(_MOST_RENDERING * self._pool.size, self._left)
+        ):
             recording, rejected = self._kept.popleft()
             ticket = next(self._tickets)
             sentence = recording.instruction.sentence
-            place = self._keeper.place(sentence, [self._ahead[each] for each in self._drawing], rejected)
-            self._drawing.append(ticket)
+            place = self._keeper.place(sentence, [self._ahead[each] for each in self._rendering], rejected)
+            self._rendering.append(ticket)
             self._rejected_before[ticket] = rejected
             timeline = timeline_of(recording.log.ticks, self._control_hz, self._settings.fps, recording.first_tick)
             self._ahead[ticket] = Ahead(len(timeline), sentence)
@@ -181,7 +189,7 @@ class _Making:
     def _attempts_needed(self) -> int:
         """How many to play next, together."""
         waiting = len(self._kept) + self._next_seed - self._next_taken
-        missing = self._left - len(self._drawing) - waiting
+        missing = self._left - len(self._rendering) - waiting
         return self._pool.block(missing, waiting) if missing > 0 else 0
 
     def _sort(self) -> None:
@@ -214,17 +222,17 @@ class _Making:
         self._tally.rejected[rejected.verdict] = self._tally.rejected.get(rejected.verdict, 0) + 1
 
     def _commit(self) -> None:
-        while self._drawing and self._drawing[0] in self._drawn:
-            ticket = self._drawing.popleft()
-            drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
+        while self._rendering and self._rendering[0] in self._rendered:
+            ticket = self._rendering.popleft()
+            rendered, before = self._rendered.pop(ticket), self._rejected_before.pop(ticket)
             del self._ahead[ticket]
-            if isinstance(drawn, Rejected):
+            if isinstance(rendered, Rejected):
                 self._tally.failures_kept -= ticket in self._failed
-                self._not_certified(drawn, before)
+                self._not_certified(rendered, before)
                 continue
             began = seconds()
-            row = self._keeper.commit(drawn, before)
-            for name, took_s in {**drawn.took_s, "commit": seconds() - began}.items():
+            row = self._keeper.commit(rendered, before)
+            for name, took_s in {**rendered.took_s, "commit": seconds() - began}.items():
                 self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + took_s
             self._tally.committed, self._tally.disk_bytes = self._keeper.committed, self._keeper.disk_bytes
             self._on_commit(self._tally, row)
@@ -232,8 +240,8 @@ class _Making:
     def _not_certified(self, rejected: Rejected, before: list[Rejected]) -> None:
         """What the CPU does not agree with joins those rejected before the next that is kept."""
         self._count(rejected)
-        following = [self._rejected_before[ticket] for ticket in self._drawing]
+        following = [self._rejected_before[ticket] for ticket in self._rendering]
         following += [rejected for _, rejected in self._kept]
-        told = [*before, rejected]
-        self._check_fruitful(told)
-        (following or [self._rejected])[0][:0] = told
+        attempts = [*before, rejected]
+        self._check_fruitful(attempts)
+        (following or [self._rejected])[0][:0] = attempts

@@ -1,7 +1,7 @@
-"""Who fills orders with a GPU: one process plays attempts there, thousands side by side, and others do the rest.
+"""Workers that execute jobs with a GPU: one process plays attempts there by the thousand, others do the rest.
 
-What has been played comes as it is finished; while enough of it waits to be drawn, the rest waits in the pipe, and the
-GPU with it.
+What has been played comes as it is finished; while enough of it waits to be rendered, the rest waits in the pipe, and
+the GPU with it.
 """
 
 from __future__ import annotations
@@ -36,41 +36,41 @@ from graspline.episodes.workers import (
     raise_failure,
 )
 from graspline.errors import EnvironmentProblem
-from graspline.rendering.drawers import Seat, Studio, draw_for_others, seat_bytes
+from graspline.rendering.drawers import Seat, Studio, render_for_others, seat_bytes
 
 # Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
 _BLOCK = 65_536
 # Attempts beyond what is missing, since some will not be kept.
 _SPARE = 0.03
-# Pictures that are drawn at once: each time as many, whether they are wanted or not.
+# Images that are rendered at once: each time as many, whether they are wanted or not.
 _PICTURES = 128
 # How many attempts are sent at a time.
 _PARCEL = 32
-# By how much workers yield to the process that draws for them.
+# By how much workers yield to the process that renders for them.
 _GIVING_WAY = 5
 # How long a player may take to let go of its device.
 _PATIENCE_S = 10.0
 
 
 class GpuPool(LocalPool):
-    """`size` processes that certify and encode, one that plays attempts in `lanes` lanes of a GPU, and one that draws
+    """`size` processes that certify and encode, one that plays attempts in `lanes` lanes of a GPU, and one that renders
     there if pictures are wanted from it."""
 
     def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU, do: Do = do) -> None:
         super().__init__(size, do)
         self._settings, self._lanes, self._device = settings, lanes, device
-        # The order that is being played, and how many of its attempts have not come back.
+        # The job that is being played, and how many of its attempts have not come back.
         self._ticket, self._out = 0, 0
         self._processes: list[BaseProcess] = []
-        self._studio: Studio | None = None
+        self._render_server: Studio | None = None
 
     def __enter__(self) -> Self:
         try:
             self._player = self._start(_play, self._lanes, max(2, self.size // 2), self._device)
             if self._settings.renderer == "warp" and self._settings.views:
                 largest = max(view.width * view.height * 3 for view in self._settings.views)
-                drawer = self._start(_draw, self._settings, self._device)
-                self._studio = Studio(drawer, seat_bytes(largest, self.size))
+                renderer = self._start(_render, self._settings, self._device)
+                self._render_server = Studio(renderer, seat_bytes(largest, self.size))
             return super().__enter__()
         except BaseException:
             self._end_others()
@@ -96,8 +96,8 @@ class GpuPool(LocalPool):
         return ours
 
     def _end_others(self) -> None:
-        if self._studio is not None:
-            self._studio.close()
+        if self._render_server is not None:
+            self._render_server.close()
         if self._processes:
             self._player.close()
         for process in self._processes:
@@ -105,9 +105,9 @@ class GpuPool(LocalPool):
             process.kill()
 
     def _new_worker(self) -> Worker:
-        if self._studio is None:
+        if self._render_server is None:
             return Worker(self._do)
-        seat = self._studio.seat()
+        seat = self._render_server.seat()
         try:
             return Worker(self._do, functools.partial(_take, seat))
         finally:
@@ -118,17 +118,19 @@ class GpuPool(LocalPool):
         """All that is missing, and some to spare, unless attempts are being played already."""
         return 0 if self._out else min(missing + int(_SPARE * missing), _BLOCK)
 
-    def submit(self, ticket: int, order: Order) -> None:
-        if not isinstance(order, Attempts):
-            super().submit(ticket, order)
+    def submit(self, ticket: int, job: Order) -> None:
+        """Give attempts to the GPU, and other jobs to the workers."""
+        if not isinstance(job, Attempts):
+            super().submit(ticket, job)
             return
-        self._ticket, self._out = ticket, len(order.seeds)
+        self._ticket, self._out = ticket, len(job.seeds)
         try:
-            self._player.send(order)
+            self._player.send(job)
         except OSError:
             raise EnvironmentProblem(_GONE) from None
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for jobs that are done, and return what came of them."""
         assert self._jobs or self._out, "nothing to wait for"
         listening = [self._player] if self._out and (hungry or not self._jobs) else []
         found: list[Filled] = []
@@ -153,9 +155,9 @@ _GONE = "the process that plays on the GPU died; is there enough memory? committ
 
 
 def _take(seat: Seat) -> None:
-    """Have this worker's pictures drawn by the process that draws."""
+    """Have this worker's images rendered by the process that renders."""
     sit(seat)
-    # A GPU waits for the process that draws, and all workers for the GPU: they give way.
+    # A GPU waits for the process that renders, and all workers for the GPU: they give way.
     os.nice(_GIVING_WAY)
 
 
@@ -172,19 +174,19 @@ def _play(pipe: Connection, lanes: int, planners: int, device: str) -> None:
     os._exit(0)
 
 
-def _draw(pipe: Connection, settings: DatasetSettings, device: str) -> None:
-    """A drawer's life: pictures for all workers until the pipe closes."""
+def _render(pipe: Connection, settings: DatasetSettings, device: str) -> None:
+    """The render process: images for all workers until the pipe closes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     from graspline.rendering.warp import WarpRenderer
 
     task, parameters = settings.found_task()
     scene = task.scene(parameters)
-    draw_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
+    render_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
     os._exit(0)
 
 
-def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, device: str) -> None:
-    """Play an order, and send what becomes of each attempt, some at a time."""
+def _attempt(pipe: Connection, job: Attempts, lanes: int, planners: int, device: str) -> None:
+    """Play a job, and send what becomes of each attempt, some at a time."""
 
     def over() -> bool:
         if pipe.poll():
@@ -194,16 +196,16 @@ def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, devic
     parcel: list[Recording | Rejected] = []
     try:
         for episode in play_together(
-            [order.settings.scenario(seed) for seed in order.seeds],
+            [job.settings.scenario(seed) for seed in job.seeds],
             lanes=lanes,
             processes=planners,
             teams=2,
             device=device,
-            record_states=not order.settings.certified,
+            record_states=not job.settings.certified,
             limit_s=LIMIT_S,
             stop=over,
         ):
-            parcel.append(judged(episode, order.settings))
+            parcel.append(judged(episode, job.settings))
             if len(parcel) >= _PARCEL:
                 pipe.send(parcel)
                 parcel = []

@@ -53,7 +53,7 @@ Progress = Callable[[int], Done]
 
 
 def silent(steps: int) -> Done:
-    """Progress for callers who do not watch."""
+    """Progress for callers that do not show it."""
     return lambda: None
 
 
@@ -73,6 +73,7 @@ class Part:
     scene: Scene
 
     def frames(self) -> pa.Table:
+        """The rows of the episode's frames."""
         return frames_in(self.data.parent, self.data.name, self.row, self.scene)
 
 

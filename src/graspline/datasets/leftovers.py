@@ -84,8 +84,8 @@ def leftovers_in(
     others = sorted(found.difference(after.files(keys)))
     if others:
         more = [f"and {len(others) - _NAMED} more"] if len(others) > _NAMED else []
-        told = [f"{root / name}: no episode names it, and no killed writer leaves it" for name in others[:_NAMED]]
-        raise DatasetProblem("\n".join([*told, *more]))
+        messages = [f"{root / name}: no episode names it, and no killed writer leaves it" for name in others[:_NAMED]]
+        raise DatasetProblem("\n".join([*messages, *more]))
     for name in sorted(found):
         file_at(root / name)
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""A dataset for people who program: episodes, their frames as arrays, and their pictures, without LeRobot."""
+"""A dataset for programs: episodes, their frames as arrays, and their pictures, without LeRobot."""
 
 from __future__ import annotations
 
@@ -39,17 +39,19 @@ class Columns(dict[str, NDArray[Any]]):
 
 @dataclass(frozen=True)
 class LoadedEpisode:
-    """One episode: what it was told to do, how it ended, its frames and its pictures."""
+    """One episode: its instruction, how it ended, its frames and its pictures."""
 
     dataset: Dataset
     row: Row
 
     @property
     def index(self) -> int:
+        """The number of the episode."""
         return self.row["episode_index"]
 
     @property
     def seed(self) -> int:
+        """The seed of the episode."""
         return self.row["seed"]
 
     @property
@@ -69,6 +71,7 @@ class LoadedEpisode:
 
     @property
     def retries(self) -> int:
+        """How many retries were made."""
         return self.row["retries"]
 
     def __len__(self) -> int:
@@ -119,6 +122,7 @@ class LoadedDataset(Sequence[LoadedEpisode]):
 
     @property
     def root(self) -> Path:
+        """The dataset's folder."""
         return self._dataset.root
 
     @property
@@ -128,10 +132,12 @@ class LoadedDataset(Sequence[LoadedEpisode]):
 
     @property
     def fps(self) -> int:
+        """Frames per second."""
         return self._dataset.settings.fps
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return tuple(view.camera for view in self._dataset.settings.views)
 
     @property

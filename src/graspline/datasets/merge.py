@@ -97,7 +97,7 @@ def _describe(folder: Path, datasets: Sequence[Dataset]) -> None:
 
 
 def _shared(settings: Sequence[DatasetSettings]) -> dict[str, Any]:
-    """Which episodes and frames are in it and who drives, as far as that is so of all."""
+    """Which episodes and frames are in it and what drives, as far as that is the same for all."""
     first = settings[0]
     alike = all(each.keep == first.keep for each in settings)
     return {

@@ -1,4 +1,4 @@
-"""Who fills orders: processes of this machine, replaced when they die."""
+"""Worker processes that execute jobs on this machine; a dead one is replaced."""
 
 from __future__ import annotations
 
@@ -14,22 +14,26 @@ _BLOCK = 8
 
 
 class Pool(Protocol):
-    """Fills orders in any order, some at a time."""
+    """Executes jobs in any order, some at a time."""
 
     size: int
 
-    def submit(self, ticket: int, order: Order) -> None: ...
+    def submit(self, ticket: int, job: Order) -> None:
+        """Give a job to a free worker."""
+        ...
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        """Wait for at least one order to be filled, or a part of one; unless hungry, attempts may wait."""
+        """Wait for at least one job to be done, or a part of one; unless hungry, attempts may wait."""
         ...
 
     @property
-    def free(self) -> int: ...
+    def free(self) -> int:
+        """How many jobs can be submitted now."""
+        ...
 
     def block(self, missing: int, waiting: int) -> int:
         """How many attempts to begin now, together: `missing` episodes are missing, and `waiting` attempts are being
-        played or wait to be drawn."""
+        played or wait to be rendered."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -46,9 +50,11 @@ class LocalPool(WorkerPool):
         super().__init__(size, do, prepare)
 
     def block(self, missing: int, waiting: int) -> int:
+        """Attempts that one worker gets at a time."""
         return block_for_each(self, missing, waiting)
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for jobs that are done, and return what came of them."""
         assert self._jobs, "nothing to wait for"
         found: list[Filled] = []
         while not found:
@@ -57,7 +63,7 @@ class LocalPool(WorkerPool):
 
 
 def block_for_each(pool: Pool, missing: int, waiting: int) -> int:
-    """Attempts for one worker: a block, or what is missing shared among all; none while enough wait to be drawn."""
+    """Attempts for one worker: a block, or what is missing shared among all; none while enough wait to be rendered."""
     if not pool.free or waiting > _BLOCK * pool.size:
         return 0
     return min(_BLOCK, -(-missing // pool.free))

@@ -53,7 +53,7 @@ class Recording:
     verdict: str
     # Claimed by the machine and not contradicted by the simulator.
     succeeded: bool
-    # Claimed and contradicted: counted, told, and never a success.
+    # Claimed and contradicted: counted, reported, and never a success.
     contradicted: bool
     retries: int
     sim_time_s: float
@@ -72,7 +72,7 @@ class Recording:
     # Faults that struck, or found nothing to strike.
     strikes: tuple[Strike, ...]
     scenario: dict[str, Any]
-    # What it was told to do.
+    # Its instruction.
     instruction: Instruction
     log: EpisodeLog
     # The tick at which its first frame begins.
@@ -195,10 +195,12 @@ class KeptLog:
 
     @property
     def evidence(self) -> Evidence:
+        """The evidence of the verdict."""
         return _evidence(self.facts)
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
+        """The states with their outcomes, in order."""
         return tuple(
             Transition(**{**each, "then": read_then(each["then"]), "evidence": _evidence(each)})
             for each in self.facts["transitions"]

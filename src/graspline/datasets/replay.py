@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graspline.datasets.frames import frame_values, timeline_of
 from graspline.datasets.recording import KeptLog, Recording
-from graspline.datasets.retelling import UNTOLD, Played, label_differences, played_by, retold
+from graspline.datasets.retelling import UNREADABLE, Played, label_differences, played_by, recording_from
 from graspline.datasets.rows import Row, log_file
 from graspline.datasets.settings import CHANGED_ROBOT
 from graspline.datasets.store import Dataset
@@ -86,10 +86,10 @@ class _Player:
             try:
                 kept = self._dataset.log(row)
                 _check_playable(self.engine.scene, kept.log, scratch)
-                self._playing[next(numbers)] = row, kept, retold(row, kept)
+                self._playing[next(numbers)] = row, kept, recording_from(row, kept)
             except DatasetProblem as error:
                 self._refused.append(Rerun(row=row, differences=tuple(str(error).splitlines())))
-            except UNTOLD as error:
+            except UNREADABLE as error:
                 path = self._dataset.root / log_file(row["episode_id"])
                 self._refused.append(Rerun(row=row, differences=(f"{path}: cannot be played: {error}",)))
             else:
@@ -129,7 +129,7 @@ def replayable(row: Row) -> bool:
 
 
 def versions_note(row: Row) -> str:
-    """Who recorded an episode, if that was not us, or not on a CPU: then bits cannot be expected to be the same."""
+    """What recorded an episode, if not graspline on a CPU: then bits cannot be expected to be the same."""
     scenario = json.loads(row["scenario"])
     if not replayable(row):
         return "played on a GPU and not certified: the CPU cannot be expected to give the same bits"
@@ -143,11 +143,11 @@ def versions_note(row: Row) -> str:
 def log_differences(dataset: Dataset, row: Row, kept: KeptLog) -> Iterator[str]:
     """In what a log contradicts the episode's row; nothing is played for this."""
     try:
-        yield from label_differences(row, retold(row, kept))
+        yield from label_differences(row, recording_from(row, kept))
     except InputError as error:
         yield from error.problems
-    except UNTOLD as error:
-        yield f"does not tell what happened: {type(error).__name__}: {error}"
+    except UNREADABLE as error:
+        yield f"does not say what happened: {type(error).__name__}: {error}"
     yield from _length_differences(dataset, row, kept)
 
 

@@ -169,7 +169,7 @@ def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
 
 def _sent(summary: Summary) -> Iterable[str]:
     """What the world sent, where it sends anything."""
-    sent = [each for told in summary.episodes for each in told.sent]
+    sent = [each for each_episode in summary.episodes for each in each_episode.sent]
     if not sent:
         return
     colours = sorted({colour for colour, _ in sent})
@@ -269,10 +269,10 @@ def _randomized(summary: Summary) -> Iterable[str]:
         (escape(name), f"{min(values):.4g}", f"{np.mean(values):.4g}", f"{max(values):.4g}", str(len(values)))
         for name, values in found.items()
     ]
-    drawn = _scrolled(("value", "least", "mean", "most", "episodes"), rows)
+    table = _scrolled(("value", "least", "mean", "most", "episodes"), rows)
     yield "<h2>Randomised values</h2>"
     unfolded = " open" if len(rows) <= _MOST_UNFOLDED else ""
-    yield f"<details{unfolded}><summary>{len(rows)} values differ between episodes</summary>{drawn}</details>"
+    yield f"<details{unfolded}><summary>{len(rows)} values differ between episodes</summary>{table}</details>"
 
 
 def _scrolled(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,6 +1,6 @@
 """Episodes as their logs tell them: the recording that a log was packed from, and what its row has to say of it.
 
-Every episode is retold as its own row says it was played: those of a merged dataset may have other parameters than the
+Every episode is read as its own row says it was played: those of a merged dataset may have other parameters than the
 rest.
 """
 
@@ -23,7 +23,7 @@ from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Draw, Task
 
 # What a log raises that is one, but not of this task or scene.
-UNTOLD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +55,15 @@ def _found(origin_and_parameters: str) -> Played:
     )
 
 
-def retold(row: Row, kept: KeptLog) -> Recording:
+def recording_from(row: Row, kept: KeptLog) -> Recording:
     """The recording that a log was packed from; only whether it is a success is taken from the row.
 
-    Raises one of `UNTOLD` if the log tells no story of the task.
+    Raises one of `UNREADABLE` if the log is not one of the task.
     """
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions
     entries = tuple((float(t_s), str(state)) for t_s, state in facts["entries"])
-    draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
+    sampled = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
     strange = [name for name in facts["targets"] if name not in scene.object_names]
     if strange:
         raise ValueError(f"the scene has no {', '.join(map(str, strange))}")
@@ -84,7 +84,9 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         truth=facts["truth"],
         strikes=tuple(Strike(**each) for each in facts["strikes"]),
         scenario=facts["scenario"],
-        instruction=played.task.instruct(played.parameters, draw, {each.state: each.outcome for each in transitions}),
+        instruction=played.task.instruct(
+            played.parameters, sampled, {each.state: each.outcome for each in transitions}
+        ),
         log=kept.log,
         first_tick=row["first_tick"],
     )
@@ -92,12 +94,12 @@ def retold(row: Row, kept: KeptLog) -> Recording:
 
 def label_differences(row: Row, recording: Recording) -> Iterator[str]:
     """In what the row of an episode contradicts its recording."""
-    for name, told in labels_of(recording).items():
+    for name, logged in labels_of(recording).items():
         if name in JSON_COLUMNS:
-            if json.loads(row[name]) != json.loads(told):
+            if json.loads(row[name]) != json.loads(logged):
                 yield f"column {name} of the row is not what the log says"
-        elif row[name] != told:
-            yield f"{name} is {row[name]} in the row and {told} in the log"
+        elif row[name] != logged:
+            yield f"{name} is {row[name]} in the row and {logged} in the log"
     if recording.succeeded:
         for name in recording.instruction.objects:
             if name not in recording.targets:

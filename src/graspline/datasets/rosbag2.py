@@ -37,7 +37,7 @@ from graspline.datasets.files import read_locked, sync
 from graspline.datasets.frames import timeline_of
 from graspline.datasets.layout import Done, Part, Progress, parts_of, silent, steps_of
 from graspline.datasets.recording import Recording
-from graspline.datasets.retelling import UNTOLD, played_by, retold
+from graspline.datasets.retelling import UNREADABLE, played_by, recording_from
 from graspline.datasets.store import Dataset
 from graspline.datasets.transforms import Posed, coordinates_in, optical_frame
 from graspline.episodes.units import units_of
@@ -72,6 +72,7 @@ def export_rosbag2(root: Path, out: Path, *, progress: Progress = silent) -> int
 
 
 def bag_name(episode: int) -> str:
+    """The folder name of an episode's bag."""
     return f"episode_{episode:06d}"
 
 
@@ -81,6 +82,7 @@ def image_topic(camera: str) -> str:
 
 
 def info_topic(camera: str) -> str:
+    """The topic of a camera's calibration."""
     return f"/camera/{camera}/camera_info"
 
 
@@ -124,7 +126,7 @@ def _tale_of(dataset: Dataset, part: Part) -> _Tale:
     try:
         played = played_by(part.row)
         # A merged dataset may have episodes of several scenes.
-        scene, recording = played.task.scene(played.parameters), retold(part.row, kept)
+        scene, recording = played.task.scene(played.parameters), recording_from(part.row, kept)
         timeline = timeline_of(kept.log.ticks, scene.robot.control_hz, settings.fps, recording.first_tick)
         frames, shape = len(timeline), kept.log.positions.shape
         if frames != part.row["length"] or shape[1:] != (len(scene.robot.joints),):
@@ -138,7 +140,7 @@ def _tale_of(dataset: Dataset, part: Part) -> _Tale:
             coordinates=coordinates_in(part.frames(), scene, units_of(scene.robot, settings.units)),
             fps=settings.fps,
         )
-    except (InputError, *UNTOLD) as error:
+    except (InputError, *UNREADABLE) as error:
         raise DatasetProblem(f"{part.log}: does not say what happened in the episode: {error}") from None
 
 
@@ -195,11 +197,11 @@ def _film(tale: _Tale, view: View, clip: Clip, done: Done) -> Iterator[Entry]:
 
 def _events(tale: _Tale) -> Iterator[Entry]:
     """What happened, as JSON."""
-    for happened in told(tale.recording):
+    for happened in events_of(tale.recording):
         yield nanoseconds(happened["t_s"]), EVENTS, text_message(json.dumps(happened))
 
 
-def told(recording: Recording) -> list[dict[str, Any]]:
+def events_of(recording: Recording) -> list[dict[str, Any]]:
     """States that were entered and ended, faults that struck and the verdict, in the order they happened."""
     struck = [{"event": "struck", **asdict(each)} for each in recording.strikes]
     return [

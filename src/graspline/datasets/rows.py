@@ -70,6 +70,7 @@ class Slot:
     file: int
 
     def next(self) -> Slot:
+        """The slot after this one."""
         return Slot(self.chunk + 1, 0) if self.file + 1 == CHUNK else Slot(self.chunk, self.file + 1)
 
     def __str__(self) -> str:
@@ -77,14 +78,17 @@ class Slot:
 
 
 def data_file(slot: Slot) -> str:
+    """The path of a data file."""
     return f"data/{slot}.parquet"
 
 
 def row_file(slot: Slot) -> str:
+    """The path of a file with episode rows."""
     return f"meta/episodes/{slot}.parquet"
 
 
 def video_file(key: str, slot: Slot) -> str:
+    """The path of a camera's video file."""
     return f"videos/{key}/{slot}.mp4"
 
 
@@ -94,14 +98,17 @@ def log_file(episode_id: int) -> str:
 
 
 def data_slot(row: Mapping[str, Any]) -> Slot:
+    """The slot of the data file that has this episode's frames."""
     return Slot(row["data/chunk_index"], row["data/file_index"])
 
 
 def row_slot(row: Mapping[str, Any]) -> Slot:
+    """The slot of the file that has this row."""
     return Slot(row["meta/episodes/chunk_index"], row["meta/episodes/file_index"])
 
 
 def video_slot(row: Mapping[str, Any], key: str) -> Slot:
+    """The slot of the video file that has this episode's images of one camera."""
     return Slot(row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"])
 
 
@@ -129,6 +136,7 @@ class Rejected:
     lay_at_m: tuple[float, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "seed": self.seed,
             "verdict": self.verdict,
@@ -140,6 +148,7 @@ class Rejected:
 
 
 def rejected_of(recording: Recording) -> Rejected:
+    """What is kept of a recording that is not kept itself."""
     return Rejected(
         seed=recording.seed,
         verdict=recording.verdict,

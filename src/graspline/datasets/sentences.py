@@ -14,11 +14,12 @@ TASKS = "meta/tasks.parquet"
 
 
 def sentences_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the episodes of these rows were told to do, each sentence once."""
+    """The instructions of the episodes of these rows, each sentence once."""
     return tuple(dict.fromkeys(sentence for row in rows for sentence in row["tasks"]))
 
 
 def tasks_bytes(sentences: Sequence[str]) -> bytes:
+    """`meta/tasks.parquet` for these sentences."""
     return parquet_bytes(tasks_table(sentences))
 
 

@@ -27,7 +27,7 @@ Keep = Literal["success", "all", "takeover"]
 Record = Literal["episode", "intervention"]
 RendererKind = Literal["gl", "rays", "warp"]
 
-# What a file of settings holds; the rest is checked by those who use it.
+# What a file of settings holds; the rest is checked where it is used.
 _KINDS: dict[str, type] = {
     "task": str,
     "origin": dict,
@@ -70,7 +70,7 @@ class DatasetSettings:
     robot_type: str
     # Of a robot from a description file, see `digest_of`; datasets of older versions have none.
     robot_digest: str = ""
-    # Which renderer draws the pictures.
+    # Which renderer renders the images.
     renderer: RendererKind = "gl"
     # Whether edges are antialiased.
     smooth: bool = False
@@ -93,11 +93,13 @@ class DatasetSettings:
         return self.engine == "gpu" and self.certify
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         plain = dataclasses.asdict(self)
         return {**plain, "views": [str(view) for view in self.views], "faults": list(self.faults)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
+        """The settings that `as_dict` gave."""
         older = {"engine": "cpu", "certify": True, "disturb": {}, "from_policy": {}, "record": "episode"}
         plain = {**older, "robot_digest": "", **plain}
         for name, kind in _KINDS.items():
@@ -123,6 +125,7 @@ class DatasetSettings:
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
+        """The scenario of a seed."""
         task, parameters = self.found_task()
         disturb = load(Disturbance, self.disturb) if self.disturb else None
         return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults, disturb=disturb)

@@ -41,6 +41,7 @@ class Stats:
 
     @classmethod
     def from_lists(cls, lists: Mapping[str, Any]) -> Stats:
+        """Statistics from the lists that the file holds."""
         arrays = {name: np.asarray(value, np.float64) for name, value in lists.items() if name != "count"}
         picture = arrays["min"].ndim == 3
         flat = {name: value.reshape(-1) for name, value in arrays.items()}
@@ -81,12 +82,14 @@ class PictureStats:
         self._frames = 0
 
     def add(self, rgb: NDArray[np.uint8]) -> None:
+        """Count one image."""
         pixels = rgb[::_PIXEL_STRIDE, ::_PIXEL_STRIDE]
         for channel in range(3):
             self._levels[channel] += np.bincount(pixels[..., channel].ravel(), minlength=256)
         self._frames += 1
 
     def stats(self) -> Stats:
+        """The statistics of everything that was added."""
         total = self._levels.sum(axis=1)
         mean = self._levels @ _LEVELS / total
         square = self._levels @ (_LEVELS * _LEVELS) / total

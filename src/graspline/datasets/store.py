@@ -1,7 +1,7 @@
 """A dataset on disk, read as it was committed.
 
 What the index, `meta/info.json`, does not count is not there, whatever files a killed writer left behind. Whatever is
-here when a file has been read can be relied on: what a file lacks, or has of another kind, is told when it is read.
+here when a file has been read can be relied on: what a file lacks, or has of another kind, is reported when it is read.
 """
 
 from __future__ import annotations
@@ -85,6 +85,7 @@ class Dataset:
 
     @cached_property
     def scene(self) -> Scene:
+        """The scene."""
         return _scene_of(self.settings)
 
     @property
@@ -93,6 +94,7 @@ class Dataset:
         return [view.key for view in self.settings.views]
 
     def row(self, episode: int) -> Row:
+        """The row of an episode."""
         if not 0 <= episode < len(self.rows):
             raise InputError(f"--episode {episode}: the dataset has episodes 0 to {len(self.rows) - 1}")
         return self.rows[episode]
@@ -102,9 +104,11 @@ class Dataset:
         return frames_in(self.root, data_file(data_slot(row)), row, self.scene)
 
     def video(self, row: Mapping[str, Any], key: str) -> Path:
+        """The video file that has a camera's images of an episode."""
         return self.root / video_file(key, video_slot(row, key))
 
     def log(self, row: Mapping[str, Any]) -> KeptLog:
+        """The log of an episode."""
         path = self.root / log_file(row["episode_id"])
         try:
             return unpack(file_at(path).read_bytes())
@@ -224,6 +228,6 @@ def _settings_in(source: Mapping[str, Any]) -> list[DatasetSettings]:
 
 
 def _refuse_rows(root: Path, problems: Iterable[tuple[int, str]]) -> None:
-    told = [f"{root}: row {number} of meta/episodes: {each}" for number, each in problems]
-    if told:
-        raise DatasetProblem("\n".join(told))
+    messages = [f"{root}: row {number} of meta/episodes: {each}" for number, each in problems]
+    if messages:
+        raise DatasetProblem("\n".join(messages))

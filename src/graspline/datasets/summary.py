@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from graspline.datasets.recording import Recording
-from graspline.datasets.retelling import UNTOLD, played_by, retold
+from graspline.datasets.retelling import UNREADABLE, played_by, recording_from
 from graspline.datasets.rows import Rejected, Row, rejected_in, rejected_of
 from graspline.datasets.store import Dataset, deleted_in
 from graspline.errors import DatasetProblem, InputError
@@ -75,6 +75,7 @@ class Told:
 
     @property
     def index(self) -> int:
+        """The number of the episode."""
         return self.row["episode_index"]
 
     def spent_s(self) -> dict[str, float]:
@@ -101,18 +102,22 @@ class Summary:
 
     @property
     def attempts(self) -> int:
+        """How many episodes were played."""
         return len(self.episodes) + len(self.rejected)
 
     @cached_property
     def successes(self) -> int:
+        """How many episodes succeeded."""
         return sum(each.row["success"] for each in self.episodes)
 
     @cached_property
     def recovered(self) -> int:
+        """How many succeeded after a failure."""
         return sum(each.row["recovered"] for each in self.episodes)
 
     @property
     def first_try(self) -> int:
+        """How many succeeded without a failure."""
         return self.successes - self.recovered
 
     @property
@@ -122,11 +127,13 @@ class Summary:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
+        """Why episodes failed, kept ones first."""
         kept = [Failure(why=each.failure, episode=each.index) for each in self.episodes if each.failure is not None]
         return (*kept, *(Failure(why=each, episode=None) for each in self.rejected))
 
     @cached_property
     def setbacks(self) -> tuple[Setback, ...]:
+        """Every failure of a state in the kept episodes."""
         return tuple(setback for each in self.episodes for setback in each.setbacks)
 
     def taken(self) -> Counter[tuple[str, str, Then]]:
@@ -152,27 +159,27 @@ class Summary:
 
 def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> Summary:
     """Read every log of a dataset, calling `done` after each; an episode that contradicts itself is an error."""
-    told: list[Told] = []
+    episodes: list[Told] = []
     rejected: list[Rejected] = []
     for row in dataset.rows:
         log = dataset.log(row)
         try:
-            told.append(_checked(_told(row, retold(row, log), played_by(row).machine)))
+            episodes.append(_checked(_episode(row, recording_from(row, log), played_by(row).machine)))
             rejected += rejected_in(row)
-        except (InputError, *UNTOLD) as error:
+        except (InputError, *UNREADABLE) as error:
             what = f"{type(error).__name__}: {error}"
             raise DatasetProblem(
                 f"{dataset.root}: row and log of episode {row['episode_index']} do not tell what happened: {what}"
             ) from None
         done()
     return Summary(
-        episodes=tuple(told),
+        episodes=tuple(episodes),
         rejected=tuple(rejected),
         deleted=len(deleted_in(dataset.root)),
     )
 
 
-def _told(row: Row, recording: Recording, machine: Machine) -> Told:
+def _episode(row: Row, recording: Recording, machine: Machine) -> Told:
     truth = recording.truth
     setbacks = tuple(
         Setback(
@@ -200,15 +207,19 @@ def _told(row: Row, recording: Recording, machine: Machine) -> Told:
     )
 
 
-def _checked(told: Told) -> Told:
-    """The same episode, if its numbers can be drawn."""
-    row, spots = told.row, (*told.targets, *told.places)
-    numbers = [row["end_s"], *(t_s for t_s, _ in told.entries), *(at for spot in spots for at in (spot.x_m, spot.y_m))]
+def _checked(episode: Told) -> Told:
+    """The same episode, if its numbers can be plotted."""
+    row, spots = episode.row, (*episode.targets, *episode.places)
+    numbers = [
+        row["end_s"],
+        *(t_s for t_s, _ in episode.entries),
+        *(at for spot in spots for at in (spot.x_m, spot.y_m)),
+    ]
     if not all(math.isfinite(each) for each in numbers):
         raise ValueError("a time or a place is not a number")
-    if not told.entries or row["retries"] < 0:
-        raise ValueError(f"{len(told.entries)} states were entered, {row['retries']} retries made")
-    return told
+    if not episode.entries or row["retries"] < 0:
+        raise ValueError(f"{len(episode.entries)} states were entered, {row['retries']} retries made")
+    return episode
 
 
 def _spots(things: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> tuple[Spot, ...]:

@@ -21,6 +21,7 @@ from graspline.scenes.scene import Scene
 
 
 def table_in(root: Path, name: str) -> pa.Table:
+    """A Parquet file of a dataset, read with its checksums verified."""
     return _read(root, name, lambda path: pq.ParquetFile(path, page_checksum_verification=True).read())
 
 
@@ -44,6 +45,7 @@ def frames_in(root: Path, name: str, row: Mapping[str, Any], scene: Scene) -> pa
 
 
 def numbers_in(table: pa.Table, name: str) -> NDArray[Any]:
+    """A column as a numpy array, one row per entry."""
     column = table.column(name).combine_chunks()
     if pa.types.is_fixed_size_list(column.type):
         return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
@@ -58,7 +60,7 @@ def footer_problems(root: Path, name: str, table: pa.Table) -> list[str]:
     if b"ARROW:schema" not in (metadata.metadata or {}):
         problems.append("its footer does not tell the types of its columns (ARROW:schema is missing)")
     if metadata.num_columns != len(table.column_names):
-        # A user added a column of several parts; which is whose cannot be told.
+        # A user added a column of several parts; which part is whose is unknown.
         return problems
     begin = 0
     for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):

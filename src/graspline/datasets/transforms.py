@@ -66,8 +66,8 @@ class Posed:
         self._model = copy.copy(scene.model)
         apply_to_model(self._model, variation)
         self._data = mujoco.MjData(self._model)
-        told = {*scene.robot.joints, *scene.object_names, *scene.place_names}
-        known = self._known_bodies(told)
+        given = {*scene.robot.joints, *scene.object_names, *scene.place_names}
+        known = self._known_bodies(given)
         self._moving = [body for body in known if self._model.body_jntnum[body]]
         fixed = [body for body in known if not self._model.body_jntnum[body]]
         self.still = (
@@ -95,14 +95,14 @@ class Posed:
         # MuJoCo keeps this one in degrees whatever the compiler's angle unit.
         return float(np.radians(self._model.cam_fovy[self._model.camera(camera).id]))
 
-    def _known_bodies(self, told: set[str]) -> list[int]:
+    def _known_bodies(self, given: set[str]) -> list[int]:
         """Bodies whose pose follows from these joints; parents come before children, the world is not among them."""
         known = {0}
         for body in range(1, self._model.nbody):
             first, count = self._model.body_jntadr[body], self._model.body_jntnum[body]
             joints = {self._model.joint(index).name for index in range(first, first + count)}
             placed_by_hand = self._model.body_mocapid[body] >= 0
-            if self._model.body_parentid[body] in known and joints <= told and not placed_by_hand:
+            if self._model.body_parentid[body] in known and joints <= given and not placed_by_hand:
                 known.add(body)
         return sorted(known - {0})
 

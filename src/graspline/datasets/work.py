@@ -1,8 +1,8 @@
-"""What workers do: play attempts and judge them, certify what a GPU played, and draw what is kept.
+"""What workers do: play attempts and judge them, certify what a GPU played, and render what is kept.
 
 Plain data in, plain data out.
 
-Nothing here knows who calls: the same functions run in a process of this machine and on another one.
+Nothing here depends on the caller: the same functions run in a process of this machine and on another one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Draw one recording's pictures and lay out its rows."""
+    """Render one recording's images and lay out its rows."""
 
     settings: DatasetSettings
     recording: Recording
@@ -80,23 +80,23 @@ class Drawn:
 Order = Attempts | Drawing
 
 
-def do(order: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Rejected] | Drawn | Rejected:
-    """Fill one order; pictures are encoded by an encoder of this kind."""
-    if isinstance(order, Attempts):
-        return attempt(order)
+def do(job: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Rejected] | Drawn | Rejected:
+    """Execute one job; pictures are encoded by an encoder of this kind."""
+    if isinstance(job, Attempts):
+        return attempt(job)
     began = seconds()
-    recording = _certified(order) if order.settings.certified else order.recording
+    recording = _certified(job) if job.settings.certified else job.recording
     if isinstance(recording, Rejected):
         return recording
     certify_s = seconds() - began
-    drawn = draw(replace(order, recording=recording), open_encoder)
-    return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
+    rendered = render(replace(job, recording=recording), open_encoder)
+    return replace(rendered, took_s={"certify": certify_s, **rendered.took_s})
 
 
-def attempt(order: Attempts) -> list[Recording | Rejected]:
-    """One entry for each seed, in order: a recording if it is kept, else why it is not."""
-    scenarios = [order.settings.scenario(seed) for seed in order.seeds]
-    pilot = _pilot(order.settings) if order.settings.from_policy else None
+def attempt(job: Attempts) -> list[Recording | Rejected]:
+    """One entry for each seed, in job: a recording if it is kept, else why it is not."""
+    scenarios = [job.settings.scenario(seed) for seed in job.seeds]
+    pilot = _pilot(job.settings) if job.settings.from_policy else None
     episodes = run_scenarios(
         scenarios,
         lanes=len(scenarios),
@@ -109,9 +109,9 @@ def attempt(order: Attempts) -> list[Recording | Rejected]:
     found: dict[int, Recording | Rejected] = {}
     for episode in episodes:
         if episode.verdict == POLICY_ERROR:
-            raise InputError(_policy_error(episode, order.settings))
-        found[episode.scenario.seed] = judged(episode, order.settings)
-    return [found[seed] for seed in order.seeds]
+            raise InputError(_policy_error(episode, job.settings))
+        found[episode.scenario.seed] = judged(episode, job.settings)
+    return [found[seed] for seed in job.seeds]
 
 
 def _policy_error(episode: Episode, settings: DatasetSettings) -> str:
@@ -143,9 +143,9 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
     return settings.keep == "all" and whole and recording.verdict not in ("crashed", HUNG, INTERRUPTED)
 
 
-def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
+def render(job: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     """Pictures and rows of one episode."""
-    settings, recording = order.settings, order.recording
+    settings, recording = job.settings, job.recording
     scene, machine = _scene_and_machine(settings)
     films, began = dict[str, Film](), seconds()
     for view in settings.views:
@@ -154,15 +154,15 @@ def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     values = frame_values(recording, settings, scene, machine)
     # The states were needed for this; a commit is made from the rest.
     recording = recording.without_states()
-    laid_out = lay_out(recording, values, films, settings, scene, order.place) if order.place else None
-    draw_s = sum(each.drawing_s for each in films.values())
-    took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": seconds() - filmed}
+    laid_out = lay_out(recording, values, films, settings, scene, job.place) if job.place else None
+    render_s = sum(each.rendering_s for each in films.values())
+    took_s = {"render": render_s, "encode": filmed - began - render_s, "rows": seconds() - filmed}
     return Drawn(recording=recording, values=values, films=films, took_s=took_s, laid_out=laid_out)
 
 
-def _certified(order: Drawing) -> Recording | Rejected:
+def _certified(job: Drawing) -> Recording | Rejected:
     """Play a recording again on the CPU: what is written is what happens there."""
-    recording, (task, parameters) = order.recording, order.settings.found_task()
+    recording, (task, parameters) = job.recording, job.settings.found_task()
     engine = _engine(task.scene(parameters))
     (replayed,) = replay_logs(engine, [recording.log])
     end = ended_in(engine, task, parameters, recording.log, replayed)
@@ -227,13 +227,13 @@ def _pilot(settings: DatasetSettings) -> WorkerPilot:
     return _PILOTS[key]
 
 
-# Who draws in this process, kept: opening a renderer takes longer than many pictures.
+# The source of images of this process, kept: opening a renderer takes longer than many pictures.
 _ARTISTS: dict[tuple[Scene, View, str, bool], OneByOne] = {}
 _SEATS: list[Seat] = []
 
 
 def sit(seat: Seat) -> None:
-    """Have this process's pictures drawn by another one, with a GPU."""
+    """Have this process's images rendered by another one, with a GPU."""
     _SEATS.append(seat)
 
 

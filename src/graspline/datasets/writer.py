@@ -72,12 +72,12 @@ class Writer:
         """No seed before it needs to be played."""
         return self._next.seed
 
-    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
+    def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         """Add one episode: after this returns it is in the dataset, and before it nothing of it is."""
-        place = self.place(drawn.recording.instruction.sentence, rejected=rejected)
-        laid = drawn.laid_out
+        place = self.place(rendered.recording.instruction.sentence, rejected=rejected)
+        laid = rendered.laid_out
         if laid is None or laid.place != place:
-            laid = lay_out(drawn.recording, drawn.values, drawn.films, self.settings, self._scene, place)
+            laid = lay_out(rendered.recording, rendered.values, rendered.films, self.settings, self._scene, place)
         frames = laid.row["dataset_to_index"]
         total = all_merged([self._stats, laid.stats] if self._stats else [laid.stats])
         sentences = sentences_of([{"tasks": self._sentences}, laid.row])
@@ -87,7 +87,7 @@ class Writer:
         write_all(self.root, {**laid.files, STATS: stats_bytes(total), **tasks, INFO: index})
         self.disk_bytes += sum(map(len, laid.files.values()))
         self._stats, self._sentences, self.committed, self.frames = total, sentences, self.committed + 1, frames
-        self._next = Next(episode_id=place.episode_id + 1, seed=drawn.recording.seed + 1, slot=place.slot.next())
+        self._next = Next(episode_id=place.episode_id + 1, seed=rendered.recording.seed + 1, slot=place.slot.next())
         return laid.row
 
     def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place:

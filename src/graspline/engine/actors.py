@@ -1,4 +1,4 @@
-"""What acts in the world by itself while an episode runs: a belt's feeder, a person who waits with an open hand.
+"""What acts in the world by itself while an episode runs: a belt's feeder, a person that waits with an open hand.
 
 An actor sees everything, for it is part of the world, and acts by events, which are logged like all others: replaying
 them needs no actor.
@@ -28,6 +28,7 @@ class World:
     time_s: float
 
     def position_m(self, name: str) -> Array:
+        """The position of an object in the world."""
         at = self.engine.scene.joint_address(name)
         return self.engine.qpos[self.lane, at : at + 3].copy()
 
@@ -54,7 +55,9 @@ class Actor(Protocol):
     """Acts every `period_s`, from the start of an episode on."""
 
     @property
-    def period_s(self) -> float: ...
+    def period_s(self) -> float:
+        """The time between two calls of `act`."""
+        ...
 
     def act(self, world: World) -> Sequence[Event]:
         """What happens now."""
@@ -82,8 +85,10 @@ class Meeting(Protocol):
     """An actor with a person, if there is one, whose manner may change."""
 
     @property
-    def attended(self) -> bool: ...
+    def attended(self) -> bool:
+        """Whether a person is there."""
+        ...
 
     def behave(self, manner: Manner) -> None:
-        """Take the next thing in this manner; who goes away stays away."""
+        """Take the next thing in this manner; a person that goes away stays away."""
         ...

@@ -78,7 +78,7 @@ class CpuEngine:
             case CorruptControl():
                 self._wires.spoil(lane, self.scene.model.actuator(event.joint).id)
             case Blind() | Misjudge() | Roughen() | See():
-                # Bodies do not notice; those who look do.
+                # Bodies do not notice; cameras and estimators do.
                 pass
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
@@ -92,7 +92,7 @@ class CpuEngine:
             self._batch.step(None if every else lanes, nstep=self._substeps)
         except SimulationError as error:
             self.diverged[error.ids] = failed = True
-        # MuJoCo warns of a number that is none before it uses it. What the last substep of a tick brings forth it finds
+        # MuJoCo warns about a NaN before it uses it. What the last substep of a tick brings forth it finds
         # in the next, and readings, which are from before that substep, show nothing of it until then.
         if failed or self._warning.tobytes() != self._no_warning:
             sick = self._warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
@@ -101,9 +101,11 @@ class CpuEngine:
         return False
 
     def half_extents_m(self, lane: int, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self._edits.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
+        """A number of the model as this lane has it."""
         return self._edits.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
@@ -111,6 +113,7 @@ class CpuEngine:
         return self._batch.state[lane].copy()
 
     def save(self, lane: int) -> Saved:
+        """The state of a lane, to be restored later."""
         return Saved(
             state=self.state(lane),
             edits=self._edits.of(lane),

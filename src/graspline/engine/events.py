@@ -53,7 +53,7 @@ class Blind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misjudge:
-    """Estimates of poses are wrong by a noise (1σ per coordinate, drawn with this seed) and late by a delay."""
+    """Estimates of poses are wrong by a noise (1σ per coordinate, sampled with this seed) and late by a delay."""
 
     sigma_m: float = 0.0
     delay_s: float = 0.0

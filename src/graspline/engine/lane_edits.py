@@ -29,6 +29,7 @@ class LaneEdits:
         self._defaults: dict[tuple[str, str], tuple[int, NDArray[Any]]] = {}
 
     def of(self, lane: int) -> Edits:
+        """A copy of a lane's edits."""
         return dict(self._edits[lane])
 
     def change(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> Iterator[tuple[str, int, NDArray[Any]]]:

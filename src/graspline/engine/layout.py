@@ -27,6 +27,7 @@ class Layout:
 
 
 def layout_of(model: mujoco.MjModel) -> Layout:
+    """Where each sensor stands in a model's sensor data."""
     parts: dict[str, dict[str, slice]] = {"reading": {}, "truth": {}}
     sizes = {"reading": 0, "truth": 0}
     for index in range(model.nsensor):
@@ -59,6 +60,7 @@ class Readings:
 
     @property
     def joints(self) -> Array:
+        """The positions of the joints."""
         return self["joint_position"]
 
     @property

@@ -58,7 +58,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a process is told after a tick."""
+    """What a process gets after a tick."""
 
     diverged: bool
     # Whether it should come to an end.
@@ -78,6 +78,7 @@ class Board:
 
     @property
     def size(self) -> int:
+        """The size of the shared memory in bytes."""
         return 8 * self.lanes * (self.nu + self.nq + self.sensors) + self.lanes
 
     def arrays(self, memory: SharedMemory) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
@@ -110,12 +111,14 @@ class Shard:
         self._fresh, self._changed = set[int](), set[int]()
         self._events: list[tuple[int, Event]] = []
         self._finished: list[bytes] = []
-        # Whether it has been told to come to an end.
+        # Whether it has been asked to end.
         self.stopped = False
-        # Done in every tick before its end is waited for; it is given what tells whether that has not come yet.
+        # Done in every tick before its end is waited for; it is given a function that says whether that has not come
+        # yet.
         self.meanwhile: Callable[[Callable[[], bool]], object] = lambda on_its_way: None
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
+        """Start a lane from a state and a variation."""
         self._edit(lane, felt(variation.edits))
         self._fresh.add(lane)
         # It begins anew, whatever was to happen.
@@ -127,6 +130,7 @@ class Shard:
         self._ticks[lane] = 0
 
     def apply(self, lane: int, event: Event) -> None:
+        """Apply an event to a lane."""
         match event:
             case Change():
                 self._edit(lane, {**self._models.of(lane), **felt(event.edits)})
@@ -135,7 +139,7 @@ class Shard:
             case Push() | Place():
                 self._events.append((lane, event))
             case _:
-                # Bodies do not notice; those who look do.
+                # Bodies do not notice; cameras and estimators do.
                 pass
 
     def _edit(self, lane: int, edits: Edits) -> None:
@@ -147,6 +151,7 @@ class Shard:
         self._finished.append(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
+        """Send the controls of one step to the engine and wait; whether any lane diverged."""
         self._controls[lanes] = controls
         self._wires.pass_on(self._controls, lanes)
         self._ticks[lanes] += 1
@@ -178,9 +183,11 @@ class Shard:
         return turn
 
     def half_extents_m(self, lane: int, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self._models.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
+        """A number of the model as this lane has it."""
         return self._models.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
@@ -188,9 +195,11 @@ class Shard:
         return np.concatenate([[self._ticks[lane] * self.scene.robot.dt_s], self.qpos[lane]])
 
     def save(self, lane: int) -> Saved:
+        """The state of a lane, to be restored later."""
         raise WiringError("a lane of an engine in another process cannot be saved")
 
     def restore(self, lane: int, saved: Saved) -> None:
+        """Put a lane back to a saved state."""
         raise WiringError("a lane of an engine in another process cannot be restored")
 
     def close(self) -> None:
@@ -223,31 +232,49 @@ class Peer(Protocol):
     """A process at the hub's other end."""
 
     @property
-    def connection(self) -> Connection: ...
+    def connection(self) -> Connection:
+        """The pipe to the process."""
+        ...
 
     @property
-    def first(self) -> int: ...
+    def first(self) -> int:
+        """The first of its lanes."""
+        ...
 
 
 class SharedEngine(Engine, Protocol):
     """An engine that leaves what it computes in given arrays, whose lanes' models others work out, and whose ticks are
     begun and ended apart."""
 
-    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
+    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
+        """Write states and sensors into this memory after every step."""
+        ...
 
-    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None: ...
+    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
+        """Start these lanes from these states."""
+        ...
 
-    def change(self, lanes: NDArray[np.intp], models: Singles) -> None: ...
+    def change(self, lanes: NDArray[np.intp], models: Singles) -> None:
+        """Change the models of these lanes."""
+        ...
 
-    def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None: ...
+    def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
+        """Begin a step of these lanes without waiting."""
+        ...
 
     @property
-    def stepped(self) -> bool: ...
+    def stepped(self) -> bool:
+        """Whether the step has ended."""
+        ...
 
-    def end_step(self) -> bool: ...
+    def end_step(self) -> bool:
+        """Wait for the step; whether a lane diverged."""
+        ...
 
     @property
-    def worked_s(self) -> tuple[float, float]: ...
+    def worked_s(self) -> tuple[float, float]:
+        """The time spent on stepping and on all the rest."""
+        ...
 
 
 class Hub:
@@ -272,6 +299,7 @@ class Hub:
 
     @property
     def busy(self) -> bool:
+        """Whether a step is under way or a process has not answered."""
         return self.stepping or bool(self.silent)
 
     def knows(self, connection: Connection) -> bool:
@@ -331,6 +359,7 @@ class Hub:
                 self.engine.apply(peer.first + lane, event)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._memory.close()
         self._memory.unlink()
 
@@ -342,9 +371,9 @@ def conduct(
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Any]:
-    """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told how long it
+    """Let hubs step until all their processes have ended; yields what those finish. By a clock it reports how long it
     took."""
-    began, told = clock(), spent or Spent()
+    began, spent_so_far = clock(), spent or Spent()
     # What has been finished and not been looked at yet.
     packed = deque[bytes]()
     # Others have no time-outs of less than a millisecond.
@@ -366,9 +395,9 @@ def conduct(
                     if not hub.knows(connection):
                         selector.unregister(connection)
                 for hub in hubs:
-                    hub.go_on(told, stop=stopped)
+                    hub.go_on(spent_so_far, stop=stopped)
                 if spent is None:
-                    told.worked_s.clear()
+                    spent_so_far.worked_s.clear()
                 else:
                     spent.all_s = clock() - began
                 # The caller that takes them may be slow: between two of them all hubs go on, unless too many wait.

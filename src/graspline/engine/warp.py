@@ -125,22 +125,27 @@ class WarpEngine:
 
     @property
     def readings(self) -> Array:
+        """What the robot senses, a row for each lane."""
         self._read()
         return self._sensors[:, : self.layout.readings_size]
 
     @property
     def truth(self) -> Array:
+        """What only the simulator knows, a row for each lane."""
         self._read()
         return self._sensors[:, self.layout.readings_size :]
 
     @property
     def qpos(self) -> Array:
+        """The coordinates of the state, a row for each lane."""
         return self._qpos
 
     def half_extents_m(self, lane: int, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self._models.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
+        """A number of the model as this lane has it."""
         return self._models.number(lane, field, element)
 
     # What happens to lanes
@@ -192,7 +197,7 @@ class WarpEngine:
             case CorruptControl():
                 self._wires.spoil(lane, model.actuator(event.joint).id)
             case Blind() | Misjudge() | Roughen() | See():
-                # Bodies do not notice; those who look do.
+                # Bodies do not notice; cameras and estimators do.
                 pass
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
@@ -343,6 +348,7 @@ class WarpEngine:
         return np.concatenate([[time_s], self._state.row(lane)])
 
     def save(self, lane: int) -> Saved:
+        """The state of a lane, to be restored later."""
         return Saved(
             state=self.state(lane),
             edits=self._models.of(lane),

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Words = NDArray[np.int32]
 
-# The word of a number that is left as it is: a nan that no arithmetic makes.
+# The bit pattern of a number that is left as it is: a NaN that no arithmetic makes.
 NOTHING = -1
 
 

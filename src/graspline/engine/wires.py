@@ -30,12 +30,15 @@ class Wires:
             self._spoilt[lane] = list(spoilt)
 
     def spoil(self, lane: int, actuator: int) -> None:
+        """Have this actuator's controls ignored from now on."""
         self._spoilt.setdefault(lane, []).append(actuator)
 
     def spoilt(self, lane: int) -> tuple[int, ...]:
+        """The actuators whose controls are ignored."""
         return tuple(self._spoilt.get(lane, ()))
 
     def on_the_way(self, lane: int) -> tuple[Array, ...]:
+        """Controls that are delayed and not applied yet."""
         return tuple(self._on_the_way.get(lane, ()))
 
     def pass_on(self, controls: NDArray[np.floating], lanes: NDArray[np.intp]) -> None:

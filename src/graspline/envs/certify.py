@@ -51,11 +51,11 @@ class _Judged:
     """Judges one episode as it is played again, at the end of every frame."""
 
     def __init__(self, episode: Episode, engine: CpuEngine, ticks_per_frame: int) -> None:
-        scenario, draw = episode.scenario, episode.draw
-        self._engine, self._draw, self._ticks_per_frame = engine, draw, ticks_per_frame
-        self._referee = Referee(scenario, draw)
+        scenario, sampled = episode.scenario, episode.sampled
+        self._engine, self._sampled, self._ticks_per_frame = engine, sampled, ticks_per_frame
+        self._referee = Referee(scenario, sampled)
         # Its accounts follow from events, which come from the log: it does not act.
-        self._actor = scenario.task.actor(scenario.parameters, draw, scenario.stream("world"))
+        self._actor = scenario.task.actor(scenario.parameters, sampled, scenario.stream("world"))
         self._events: list[tuple[int, Event]] = []
         self.succeeded = False
 
@@ -74,7 +74,7 @@ class _Judged:
         if self.succeeded or ticks % self._ticks_per_frame:
             return
         time_s = ticks * self._engine.scene.robot.dt_s
-        snapshot = snapshot_of(self._engine, lane, self._draw, time_s, self._actor, self._events)
+        snapshot = snapshot_of(self._engine, lane, self._sampled, time_s, self._actor, self._events)
         self.succeeded = self._referee.succeeded(snapshot)
 
 

@@ -1,4 +1,4 @@
-"""One task as a Gymnasium environment: one lane of its scene, moved by whoever calls `step`."""
+"""One task as a Gymnasium environment: one lane of its scene, moved by calls of `step`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from graspline.execution.requests import Look
 from graspline.rendering.picture import Pixels
 from graspline.tasks.task import Draw
 
-# What `render` draws, whatever the cameras.
+# What `render` shows, whatever the cameras.
 _RENDERED = Look("front", 640, 480)
 # Joints give way under load and may be seen this far out of their range.
 _GIVE_RAD = 0.5
@@ -38,7 +38,7 @@ class _Episode:
     """The episode under way."""
 
     seed: int
-    draw: Draw
+    sampled: Draw
     frames: Frames
     # Whether, at the end of a frame, the goal has been met for long enough.
     judge: Callable[[], bool]
@@ -71,7 +71,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         smooth: bool = False,
         render_mode: str | None = None,
     ) -> None:
-        """All that is wrong with the arguments is told at once.
+        """All that is wrong with the arguments is reported at once.
 
         `cameras` is a text such as front:640x480,wrist:320x240, a mapping from names to (width, height), or none for
         speed; `smooth` pictures are antialiased, as those of a dataset made with --smooth. `parameters` are the task's,
@@ -104,20 +104,24 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode; returns its first observation and information."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
-        draw = scenario.draw()
-        self.task_description = self._task.instruct(self._parameters, draw, {}).sentence
-        actor = self._task.actor(self._parameters, draw, scenario.random().world)
-        self._camera.begin(0, draw.variation)
-        frames = Frames(self._engine, draw, actor, lambda event: self._camera.apply(0, event))
-        self._episode = _Episode(seed=seed, draw=draw, frames=frames, judge=_judge(scenario, draw, frames, actor))
+        sampled = scenario.sample()
+        self.task_description = self._task.instruct(self._parameters, sampled, {}).sentence
+        actor = self._task.actor(self._parameters, sampled, scenario.random().world)
+        self._camera.begin(0, sampled.variation)
+        frames = Frames(self._engine, sampled, actor, lambda event: self._camera.apply(0, event))
+        self._episode = _Episode(
+            seed=seed, sampled=sampled, frames=frames, judge=_judge(scenario, sampled, frames, actor)
+        )
         self._episode.succeeded = self._episode.judge()
         return self._observation(), self._info(self._episode)
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Apply an action for one frame, as Gymnasium defines it."""
         episode = self._playing()
         target_rad = self._interface.target_rad(action)
         before, had_succeeded = self._engine.save(0), episode.succeeded
@@ -143,6 +147,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         return None if self.render_mode is None else self._camera(0, _RENDERED).rgb
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._camera.close()
 
     def _playing(self) -> _Episode:
@@ -164,16 +169,16 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         }
 
 
-def _judge(scenario: Scenario, draw: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:
+def _judge(scenario: Scenario, sampled: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:
     """What rules at the end of every frame whether the goal has been met for long enough."""
     engine = frames.engine
     if actor is not None or engine.scene.robot.slip_joints or scenario.task.policy.milestone is not None:
-        every = Referee(scenario, draw)
-        return lambda: every.succeeded(snapshot_of(engine, 0, draw, frames.time_s, actor, frames.events))
+        every = Referee(scenario, sampled)
+        return lambda: every.succeeded(snapshot_of(engine, 0, sampled, frames.time_s, actor, frames.events))
 
     def met(rows: tuple[Array, Array], time_s: float) -> bool:
-        snapshot = snapshot_of(engine, 0, draw, time_s, rows=rows)
-        return passes(scenario.task.goal(scenario.parameters, draw, snapshot))
+        snapshot = snapshot_of(engine, 0, sampled, time_s, rows=rows)
+        return passes(scenario.task.goal(scenario.parameters, sampled, snapshot))
 
     sparse = SparseReferee(met)
     return lambda: sparse.succeeded((engine.truth[0].copy(), engine.readings[0].copy()), frames.time_s)

@@ -72,9 +72,11 @@ class PolicyPilot:
 
     @property
     def states(self) -> tuple[str, ...]:
+        """The only state: following the policy."""
         return (FOLLOW,)
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
+        """Drive a lane by the policy until the episode is decided."""
         trial = Trial(self, instant)
         yield Announce(Entered(FOLLOW))
         try:
@@ -91,15 +93,16 @@ class Trial:
 
     def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
         self._pilot, self._instant = pilot, instant
-        self._referee = Referee(instant.scenario, instant.draw)
-        self._tracker = HandlingTracker(instant.scenario, instant.draw)
+        self._referee = Referee(instant.scenario, instant.sampled)
+        self._tracker = HandlingTracker(instant.scenario, instant.sampled)
         scenario = instant.scenario
-        self._sentence = scenario.task.instruct(scenario.parameters, instant.draw, {}).sentence
+        self._sentence = scenario.task.instruct(scenario.parameters, instant.sampled, {}).sentence
         self.episode = next(_EPISODES)
         self._nearest = ""
         self._verdict, self._error = "", ""
 
     def ruling(self) -> Ruling:
+        """The verdict with its evidence."""
         evidence = self._referee.evidence
         failed = self._verdict != SUCCESS
         failure = failure_of(self._verdict, self._tracker, evidence) if failed else None

@@ -26,13 +26,13 @@ _LANES = np.zeros(1, np.intp)
 class Frames:
     """The world of one episode, in the only lane of an engine."""
 
-    def __init__(self, engine: Engine, draw: Draw, actor: Actor | None, tell: Callable[[Event], None]) -> None:
-        """The world as it was drawn; `tell` is told of every event."""
+    def __init__(self, engine: Engine, sampled: Draw, actor: Actor | None, notify: Callable[[Event], None]) -> None:
+        """The world as it was sampled; `tell` is called with every event."""
         self.engine, self.robot = engine, engine.scene.robot
-        self.actor, self._tell = actor, tell
-        engine.reset(0, draw.start, draw.variation)
+        self.actor, self._notify = actor, notify
+        engine.reset(0, sampled.start, sampled.variation)
         # Where the reference stands.
-        self.command_rad = draw.start[[engine.scene.joint_address(name) for name in self.robot.joints]]
+        self.command_rad = sampled.start[[engine.scene.joint_address(name) for name in self.robot.joints]]
         self._velocity_rad_s = np.zeros_like(self.command_rad)
         self._ticks = 0
         # What has happened, with the tick before which it did.
@@ -41,6 +41,7 @@ class Frames:
 
     @property
     def time_s(self) -> float:
+        """The simulated time."""
         return self._ticks * self.robot.dt_s
 
     def play(self, target_rad: Array, ticks: int) -> bool:
@@ -61,7 +62,7 @@ class Frames:
         """Let the world act before the next tick."""
         self.engine.apply(0, event)
         self.events.append((self._ticks, event))
-        self._tell(event)
+        self._notify(event)
 
     def _act(self) -> None:
         """Let what acts in this world act now, and say when next."""

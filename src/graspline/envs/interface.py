@@ -24,7 +24,7 @@ from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
 # {"pixels": {camera: (H, W, 3) uint8}, "agent_pos": (nu,) float32}; no `pixels` where there are no cameras. A policy of
-# `graspline eval` also gets "task", what it is told to do.
+# `graspline eval` also gets "task", its instruction.
 Observation = dict[str, Any]
 
 
@@ -39,6 +39,7 @@ class Interface:
 
     @property
     def fps(self) -> int:
+        """Frames per second."""
         return self.robot.control_hz // self.ticks_per_frame
 
     def observation(self, joints_rad: Array, pictures: Mapping[str, Pixels]) -> Observation:

@@ -9,7 +9,7 @@ from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import Interface
 from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
-from graspline.rendering.looks import what_warp_cannot_draw
+from graspline.rendering.looks import what_warp_cannot_render
 from graspline.rendering.sources import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 
@@ -25,12 +25,12 @@ def source_for(
 ) -> OpenSource | None:
     """What renders the pictures of this interface for all lanes at once; None without cameras.
 
-    With a GPU it is the GPU, unless it would render the scene wrong: `say` is told why then.
+    With a GPU it is the GPU, unless it would render the scene wrong: `say` is called with why then.
     """
     if not interface.views:
         return None
     if engine == "gpu":
-        problem = "edges that are antialiased" if smooth else what_warp_cannot_draw(scene)
+        problem = "edges that are antialiased" if smooth else what_warp_cannot_render(scene)
         if not problem:
             return lambda scene, lanes: _on_gpu(scene, lanes, device, say)
         say(f"pictures are rendered on the CPU: a GPU cannot render {problem}")

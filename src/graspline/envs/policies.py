@@ -29,7 +29,9 @@ class Policy(Protocol):
     >>> policy: Policy = hold_still
     """
 
-    def __call__(self, observation: Observation, /) -> Any: ...
+    def __call__(self, observation: Observation, /) -> Any:
+        """The action for an observation."""
+        ...
 
 
 # Functions and classes that distributions register; they are imported by the process that asks them.
@@ -78,7 +80,9 @@ Answered = Array | PolicyFailed | Preempted
 class Policies(Protocol):
     """Whatever answers for the policy of every episode: the function of a `Solve`, asked for many lanes at once."""
 
-    def __call__(self, asked: Asked) -> Answered: ...
+    def __call__(self, asked: Asked) -> Answered:
+        """The actions for an episode's observation."""
+        ...
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
         """One answer for each; it never raises."""
@@ -97,6 +101,7 @@ class LocalPolicies:
         self._policies: dict[int, Policy] = {}
 
     def __call__(self, asked: Asked) -> Answered:
+        """The actions for an episode's observation."""
         try:
             if asked.episode not in self._policies:
                 self._policies[asked.episode] = self._make_policy(asked.scenario)
@@ -112,9 +117,11 @@ class LocalPolicies:
             return PolicyFailed(str(error))
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
+        """The actions for several observations, one after the other."""
         return [self(each) for (each,) in asked]
 
     def forget(self, episode: int) -> None:
+        """The episode has ended."""
         self._policies.pop(episode, None)
 
 

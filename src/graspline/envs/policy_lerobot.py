@@ -72,6 +72,7 @@ class CheckpointPolicy:
         self._episodes: dict[int, _Episode] = {}
 
     def ended(self, episodes: list[int]) -> None:
+        """These episodes have ended."""
         for episode in episodes:
             self._episodes.pop(episode, None)
 
@@ -84,8 +85,8 @@ class CheckpointPolicy:
         if empty:
             asked = [own[row] for row in empty]
             # What a policy samples is decided by the seeds of its episodes and by how far they are.
-            drawn = [(seeds[row], own[row].passes) for row in empty]
-            self._torch.manual_seed(int(np.random.SeedSequence(np.ravel(drawn).tolist()).generate_state(1)[0]))
+            noise_seeds = [(seeds[row], own[row].passes) for row in empty]
+            self._torch.manual_seed(int(np.random.SeedSequence(np.ravel(noise_seeds).tolist()).generate_state(1)[0]))
             batch = self._recalled(asked) if self._remembers else self._batch([observations[row] for row in empty])
             self._fill(asked, self._chunk(batch))
         return np.stack([each.actions.popleft() for each in own])

@@ -31,7 +31,7 @@ from graspline.execution.requests import Preempted
 
 # How long an answer may take, and importing a policy at least; loading a checkpoint with torch may take longer.
 TIMEOUT_S, LOADING_S = POLICY_TIMEOUT_S, 300.0
-# Observations in one message. Shared memory holds the pictures of so many; more are laid out as more lanes ask, up to
+# Observations in one message. Shared memory holds the images of this many; more are laid out as more lanes ask, up to
 # the memory that they may take.
 SLOTS = 64
 _MOST_BYTES = 2**32
@@ -132,11 +132,11 @@ class PolicyProcess:
             end += slots * size
         actions, whole = end, end + slots * len(joints) * 8
         os.ftruncate(self._memory_file, whole)
-        told = [
+        layout = [
             {"key": key, "dtype": dtype, "shape": shape, "offsets": offsets[key]}
             for key, (dtype, shape) in fields.items()
         ]
-        self._agree({"slots": slots, "fields": told, "actions": actions, "joints": joints})
+        self._agree({"slots": slots, "fields": layout, "actions": actions, "joints": joints})
         memory = mmap.mmap(self._memory_file, whole)
         arrays = {
             key: [np.ndarray(shape, dtype, memory, at) for at in offsets[key]] for key, (dtype, shape) in fields.items()
@@ -144,6 +144,7 @@ class PolicyProcess:
         return _Memory(arrays, np.ndarray((slots, len(joints)), np.float64, memory, actions))
 
     def send(self, message: dict[str, Any]) -> None:
+        """Send one message to the process."""
         assert self._process.stdin is not None
         try:
             policy_server.send(self._process.stdin, message)  # pyright: ignore[reportArgumentType]
@@ -246,9 +247,11 @@ class ServedPolicies:
         self.lost: set[Scenario] = set()
 
     def __call__(self, asked: Asked) -> Answered:
+        """The actions for an episode's observation."""
         return self.many([(asked,)])[0]
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
+        """The actions for several observations, in one batch."""
         answers: list[Answered] = []
         while len(answers) < len(asked):
             left = [each for (each,) in asked[len(answers) :]]
@@ -256,10 +259,12 @@ class ServedPolicies:
         return answers
 
     def forget(self, episode: int) -> None:
+        """The episode has ended."""
         if self._homes.pop(episode, None) is self._process:
             self._ended.append(episode)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._process.close()
 
     def _answers(self, asked: list[Asked]) -> list[Answered]:
@@ -379,7 +384,7 @@ def play_lost_again(
 
 
 def _memory_file() -> int:
-    """An open file that is nowhere on disk, if it can be so, and is gone with those who have it open."""
+    """An open file that is nowhere on disk, if it can be so, and is gone with the processes that have it open."""
     if hasattr(os, "memfd_create"):
         opened = os.memfd_create("graspline-policy")
     else:

@@ -19,7 +19,7 @@ file whose descriptor is this program's only argument. The evaluator speaks firs
         what comes next in the first, and which have ended since the last question
 
 A field is {"key": [key…], "dtype": text, "shape": [number…], "offsets": [one for each slot]}. Observation `i` of a
-question is in slot `i`, its `task` is text `i`; its action comes to row `i` of an array of float64, (slots, joints),
+question is in slot `i`, its `task` is text `i`; its action goes to row `i` of an array of float64, (slots, joints),
 at the offset `actions`. A class is made anew for every episode; one with a method `many` is made once and answers for
 all rows of a question. Seed `i` is for a LeRobot policy that samples; other policies never see it. A question is
 answered by {"row": i} as each of its rows is done, so that a time limit can be for each of them, or by {"rows": n} as
@@ -190,7 +190,7 @@ class _AllAtOnce:
 
     def __init__(self, make_policy: Any) -> None:
         self._make_policy, self._policy = make_policy, None
-        self._tells_apart = _takes(make_policy.many, 3)
+        self._wants_lanes = _takes(make_policy.many, 3)
 
     def forget(self, episodes: list[int]) -> None:
         if self._policy is not None and episodes and hasattr(self._policy, "ended"):
@@ -202,7 +202,7 @@ class _AllAtOnce:
             if self._policy is None:
                 self._policy = self._make_policy()
             observations = [memory.observation(row, message["tasks"][row]) for row in range(count)]
-            arguments = (observations, message["ask"]) if self._tells_apart else (observations,)
+            arguments = (observations, message["ask"]) if self._wants_lanes else (observations,)
             actions = self._policy.many(*arguments)
         except BaseException as error:
             return dict.fromkeys(map(str, range(count)), _text(error))
@@ -257,7 +257,7 @@ class _Memory:
         self._actions = np.ndarray(shape, np.float64, memory, layout["actions"])
 
     def observation(self, slot: int, task: str, *, copies: bool = True) -> dict[str, Any]:
-        """Arrays of its own unless told otherwise: a policy may keep or change what it is given."""
+        """Arrays of its own unless set otherwise: a policy may keep or change what it is given."""
         observation: dict[str, Any] = {"task": task}
         for (*around, last), arrays in self._fields:
             inside = observation
@@ -295,6 +295,7 @@ def _text(error: BaseException) -> str:
 
 
 def send(writing: BinaryIO, message: Any) -> None:
+    """Write one message as a line of JSON."""
     writing.write(json.dumps(message).encode() + b"\n")
     writing.flush()
 
@@ -302,7 +303,7 @@ def send(writing: BinaryIO, message: Any) -> None:
 def _read(reading: BinaryIO, inbox: queue.SimpleQueue[Any]) -> None:
     for line in reading:
         inbox.put(json.loads(line))
-    # Nobody is there any more who wants to know.
+    # No client is left that waits for an answer.
     os._exit(0)
 
 
@@ -321,6 +322,7 @@ def _streams_apart() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
+    """Serve a policy over standard input and output until the evaluator leaves."""
     memory_file, sys.argv = int(sys.argv[1]), [""]
     # The modules beside this file are not meant to be found like this, those of the current directory are.
     sys.path[:] = [os.getcwd()] + [each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__))]

@@ -1,4 +1,4 @@
-"""Recorded actions as a policy: what following them blindly comes to."""
+"""Recorded actions as a policy: what following them blindly achieves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Recording:
 
 
 def thinned(actions: Actions, every: int) -> Actions:
-    """The actions (F, nu) at a rate so many times lower: an action is where joints are to be at the end of its frame.
+    """The actions (F, nu) at a rate lower by this factor: an action is where joints are to be at the end of its frame.
 
     The last frame may reach past the end, where the reference holds.
     """

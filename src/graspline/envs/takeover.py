@@ -58,9 +58,11 @@ class TakeoverPilot:
 
     @property
     def states(self) -> tuple[str, ...]:
+        """Following the policy, and the states of the expert's machine."""
         return (FOLLOW, *self.machine.paths())
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]:
+        """Drive a lane by the policy, and by the expert after a takeover."""
         flight = _Flight(self, instant)
         yield Announce(Entered(FOLLOW))
         try:
@@ -88,7 +90,7 @@ class _Flight:
         scenario, self._pilot = instant.scenario, pilot
         task, parameters = scenario.task, scenario.parameters
         self.trial = Trial(pilot.policy, instant)
-        self.inputs = dict(task.inputs(parameters, instant.draw, scenario.stream("perception")))
+        self.inputs = dict(task.inputs(parameters, instant.sampled, scenario.stream("perception")))
         self.noticed: Noticed | None = None
         remaining = task.takeover
         if remaining is None:

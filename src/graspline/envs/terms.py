@@ -45,7 +45,7 @@ def terms_of(
     """The terms that these arguments mean; one InputError lists everything that is wrong with them."""
     found = find_task(task)
     usual_scene = found.scene(found.parameters())
-    built, interface, seconds, drawn_by, _ = together(
+    built, interface, seconds, chosen, _ = together(
         lambda: _built(found, parameters),
         lambda: interface_of(usual_scene, fps=fps, cameras=cameras, units=units),
         lambda: None if max_seconds is None else check_seconds(max_seconds, "max_seconds"),
@@ -53,7 +53,7 @@ def terms_of(
         lambda: render_mode is None or one_of(render_mode, RENDER_MODES, "render_mode"),
     )
     seconds = found.policy.time_limit_s(built) if seconds is None else seconds
-    return Terms(task=found, parameters=built, interface=interface, max_seconds=seconds, renderer=drawn_by)
+    return Terms(task=found, parameters=built, interface=interface, max_seconds=seconds, renderer=chosen)
 
 
 def check_seconds(seconds: float, where: str) -> float:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @runtime_checkable
 class Bookkeeper(Protocol):
-    """An actor whose accounts follow from events, whether it acts itself or is told of them."""
+    """An actor whose accounts follow from events, whether it acts itself or is given them."""
 
     def note(self, event: Event, time_s: float, position_m: Callable[[str], Array]) -> None:
         """Enter an event into the books; `position_m` says where a body is right before it, in W."""
@@ -32,15 +32,15 @@ def actor_after(task: Task[Any], parameters: Parameters, scene: Scene, log: Epis
 
     `states` (T + 1, nq) is where everything was at the start of each tick and at the end.
     """
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    sampled = Draw(start=log.start, variation=log.variation, refused=0)
     # It has acted already: its randomness is not asked for any more.
-    actor = task.actor(parameters, draw, np.random.default_rng(0))
+    actor = task.actor(parameters, sampled, np.random.default_rng(0))
     if isinstance(actor, Bookkeeper):
-        _tell(actor, scene, log, states)
+        _reconstruct(actor, scene, log, states)
     return actor
 
 
-def _tell(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> None:
+def _reconstruct(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> None:
     # Bodies that earlier events of the same tick have put elsewhere.
     placed: dict[tuple[int, str], Array] = {}
     for tick, event in log.events:

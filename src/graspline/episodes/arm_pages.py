@@ -1,4 +1,4 @@
-"""An arm's workspace and its jaw as pages: what it reaches, what its jaw spans, drawn to scale."""
+"""An arm's workspace and its jaw as pages: what it reaches, what its jaw spans, to scale."""
 
 from __future__ import annotations
 

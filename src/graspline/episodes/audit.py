@@ -75,6 +75,7 @@ class Wrong(Statement):
         return max((_excess(each) for each in failures(self.evidence)), default=0.0)
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "kind": self.kind,
             "mistake": self.mistake,
@@ -119,6 +120,7 @@ class Tally:
         return "false_reject" if true else None
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "kind": self.kind,
             "asserted": self.asserted,
@@ -150,10 +152,12 @@ class Audit:
     mistakes: list[Wrong] = field(default_factory=list)
 
     def tally(self, kind: str) -> Tally:
+        """The counts for one kind of statement."""
         return self.tallies.setdefault(kind, Tally(kind=kind))
 
     @property
     def false_successes(self) -> int:
+        """How many successes ground truth contradicts."""
         return self.tally(EPISODE).false_accepts
 
     def worst(self) -> list[Wrong]:
@@ -163,6 +167,7 @@ class Audit:
         )
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "task": self.task,
             "seed": self.seed,
@@ -215,7 +220,7 @@ def run_audit(
         )
     cells = fault_cells(task, parameters, own_fault_names() if faults is None else faults, list(calms.values()))
     scenarios = [
-        Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
+        Scenario(task=task, parameters=parameters, seed=each, faults=sample_fault(each, faults_share, cells))
         for each in range(seed, seed + episodes)
     ]
     begin("episodes", episodes)
@@ -251,7 +256,7 @@ def fault_cells(task: Task[Any], parameters: Parameters, faults: Sequence[str], 
     return found
 
 
-def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
+def sample_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
     """The fault of an episode, if it gets one: at a random moment of a random state.
 
     One more fault or state takes its share of the seeds; all other seeds keep the fault that they have.
@@ -269,12 +274,12 @@ def _score(seed: int, fault: str, state: str) -> bytes:
     return hashlib.blake2b(f"{seed} {fault}@{state}".encode(), digest_size=8).digest()
 
 
-def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
+def see_claim(instant: Instant, notification: Happening) -> Claimed | None:
     """Hold what a state has just said against this instant's truth."""
-    if not isinstance(happening, Ended):
+    if not isinstance(notification, Ended):
         return None
     scenario, task = instant.scenario, instant.scenario.task
-    claim = task.claims.outcomes.get((happening.state, happening.outcome))
+    claim = task.claims.outcomes.get((notification.state, notification.outcome))
     if claim is None:
         return None
     return Claimed(
@@ -283,9 +288,9 @@ def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
         seed=scenario.seed,
         fault=", ".join(scenario.faults),
         t_s=instant.time_s,
-        said=f"{happening.state}: {happening.outcome}",
-        about=str(happening.about),
-        evidence=task.claims.check(scenario.parameters, claim.name, happening.about, instant.snapshot()),
+        said=f"{notification.state}: {notification.outcome}",
+        about=str(notification.about),
+        evidence=task.claims.check(scenario.parameters, claim.name, notification.about, instant.snapshot()),
     )
 
 
@@ -293,8 +298,8 @@ def check_claim(audit: Audit, claimed: Claimed) -> None:
     """Count a claim, and keep it if truth contradicts it."""
     mistake = audit.tally(claimed.kind).add(asserted=claimed.asserted, true=passes(claimed.evidence))
     if mistake is not None:
-        told = {each.name: getattr(claimed, each.name) for each in fields(Statement)}
-        audit.mistakes.append(Wrong(mistake=mistake, **told))
+        statement = {each.name: getattr(claimed, each.name) for each in fields(Statement)}
+        audit.mistakes.append(Wrong(mistake=mistake, **statement))
 
 
 def check_verdict(audit: Audit, episode: Episode) -> None:
@@ -304,7 +309,7 @@ def check_verdict(audit: Audit, episode: Episode) -> None:
     audit.episodes += 1
     audit.faulty += bool(episode.scenario.faults)
     audit.struck += any(not strike.missed for strike in episode.strikes)
-    # Who turns an order down says nothing of where the thing lies, which may be where it was to go.
+    # A rejected order says nothing about where the thing lies, which may be where it was to go.
     if episode.verdict in SILENT or episode.declined:
         audit.silent[episode.verdict] = audit.silent.get(episode.verdict, 0) + 1
         return

@@ -40,13 +40,15 @@ class Camera:
             self._variations[lane] = self._variations[lane].seen_after(event.edits)
 
     def variation(self, lane: int) -> Variation:
+        """The variation of a lane."""
         return self._variations[lane]
 
     def __call__(self, lane: int, look: Look) -> Picture:
+        """The image that a look gets."""
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen
-        picture = self._renderer(look).draw(qpos, self._variations[lane], look.camera)
+        picture = self._renderer(look).render(qpos, self._variations[lane], look.camera)
         return self._as_seen(lane, look, picture, seen, error_m)
 
     def many(self, looks: Sequence[tuple[int, Look]], source: PictureSource) -> list[Picture]:
@@ -105,5 +107,6 @@ class Camera:
         return measured_depth(exact_m, picture.fovy_rad, errors, random)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         for renderer in self._renderers.values():
             renderer.close()

@@ -1,8 +1,8 @@
 """Campaigns: every fault in every state, and how episodes end then.
 
-Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
-whatever is done, as an object that is taken away, the order must allow for it: `Task.brief` does, and each
-case says how near to the goal it came.
+Recovered is an episode that succeeds after all, by the task's own verdict and by truth. Where one fault may cost one
+thing of many whatever is done, as an object that is taken away, the order must allow for it: `Task.brief` does, and
+each case says how near to the goal it came.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
+from graspline.episodes.rehearsal import HANG_S, Calm, outcomes_of, rehearse, senseless
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence
 from graspline.faults.catalogue import find_fault
@@ -43,13 +43,13 @@ class Case:
     detect_s: float | None = None
     # Why there was nothing to strike, or how it crashed.
     note: str = ""
-    # How near to the goal it came by truth: who recovered may have lost a little, who failed may have lost all.
+    # How near to the goal it came by truth: an episode that recovered may have lost a little, one that failed all.
     goal: Evidence = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One fault in one state: its cases, or why there are none."""
+    """One fault in one state: its cases, or why it has no cases."""
 
     fault: str
     state: str
@@ -57,10 +57,12 @@ class Cell:
     skipped: str = ""
 
     def count(self, ending: Ending) -> int:
+        """How many cases ended like this."""
         return sum(case.ending == ending for case in self.cases)
 
     @property
     def struck(self) -> int:
+        """In how many cases the fault was injected."""
         return len(self.cases) - self.count("not_struck")
 
     @property
@@ -71,6 +73,7 @@ class Cell:
 
     @property
     def detect_s(self) -> tuple[float, ...]:
+        """The detection times."""
         return tuple(case.detect_s for case in self.cases if case.detect_s is not None)
 
     @property
@@ -82,6 +85,7 @@ class Cell:
         return self.skipped or (notes.most_common(1)[0][0] if notes else "interrupted")
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         detect = self.detect_s
         return {
             "fault": self.fault,
@@ -132,10 +136,12 @@ class Campaign:
     interrupted: bool = False
 
     def count(self, ending: Ending) -> int:
+        """How many cases ended like this."""
         return sum(cell.count(ending) for cell in self.cells.values())
 
     @property
     def struck(self) -> int:
+        """In how many cases a fault was injected."""
         return sum(cell.struck for cell in self.cells.values())
 
     @property
@@ -152,6 +158,7 @@ class Campaign:
         return Cell(fault=fault, state=state, cases=tuple(case for cell in cells for case in cell.cases))
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "task": self.task,
             "seed": self.seed,
@@ -192,6 +199,7 @@ class Plan:
 
     @property
     def seeds(self) -> range:
+        """The seeds that are played."""
         return range(self.seed, self.seed + self.episodes)
 
 
@@ -301,11 +309,11 @@ def _ending(episode: Episode) -> Ending:
 
 def _detect_s(episode: Episode, calm: Calm, strike_s: float) -> float | None:
     """Until the first state that ended otherwise than undisturbed, or until an episode that just broke off."""
-    story = story_of(episode)
-    if story == calm.story:
+    outcomes = outcomes_of(episode)
+    if outcomes == calm.outcomes:
         return None
-    same = sum(1 for _ in _common(story, calm.story))
-    at_s = episode.transitions[same].t_s if same < len(story) else episode.sim_time_s
+    same = sum(1 for _ in _common(outcomes, calm.outcomes))
+    at_s = episode.transitions[same].t_s if same < len(outcomes) else episode.sim_time_s
     return round(at_s - strike_s, 6)
 
 

@@ -40,11 +40,11 @@ class End:
 
 def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> End:
     """Judge a log whose lane still stands as it ended."""
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    sampled = Draw(start=log.start, variation=log.variation, refused=0)
     actor = actor_after(task, parameters, engine.scene, log, replayed.states)
     ended_s = log.ticks * engine.scene.robot.dt_s
-    snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
-    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))
+    snapshot = snapshot_of(engine, replayed.lane, sampled, ended_s, actor, log.events)
+    return End(truth=truth_of(snapshot), goal=task.goal(parameters, sampled, snapshot))
 
 
 def certified(
@@ -52,9 +52,9 @@ def certified(
 ) -> Iterator[Episode]:
     """Play episodes of one scene again on this engine; each comes when it is finished, in no order.
 
-    Certified is who ends there as its verdict says: a success at its goal, anything else not; it then has the CPU's
-    states and truth. What broke down or has no log comes back as it is; when `stop` turns true, so does what has not
-    begun.
+    Certified is an episode that ends there as its verdict says: a success at its goal, anything else not; it then has
+    the CPU's states and truth. What broke down or has no log comes back as it is; when `stop` turns true, so does what
+    has not begun.
     """
     numbers, playing, passed = itertools.count(), dict[int, Episode](), list[Episode]()
 

@@ -97,8 +97,8 @@ def play_together(
     """Play scenarios of one task on a GPU, in `lanes` lanes, and yield each when it is finished.
 
     About as many processes play as there are cores, in `teams` teams. Logs are most of what an episode
-    is made of; without them it comes sooner. When `stop` turns true, what is under way is preempted. By a clock it is
-    told where the time went.
+    is made of; without them it comes sooner. When `stop` turns true, what is under way is preempted. `spent` adds up
+    where the time went.
     """
     if not scenarios:
         return

@@ -1,6 +1,6 @@
-"""What scenarios start from, drawn ahead of time.
+"""What scenarios start from, sampled ahead of time.
 
-Drawing a scene is planning, and most of what beginning an episode takes. Done when a lane is free, everybody waits for
+Sampling a scene is planning, and most of what beginning an episode takes. Done when a lane is free, all lanes wait for
 it; done a question at a time, scenes of several scenarios together, it is spread evenly over the ticks before.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from graspline.episodes.scenario import Scenario, draw_all, randomized_draw
+from graspline.episodes.scenario import Scenario, randomized_sample, sample_all
 from graspline.planning.together import Rounds, Together
 from graspline.tasks.task import Draw
 
@@ -19,8 +19,8 @@ _LONG_SEARCH = 32
 class Draws:
     """Scenarios of one task in their order, each with what it starts from.
 
-    At most `ahead` of them are drawn, or being drawn, before anybody takes them; where the task's sampler asks no
-    questions, or with 0, each is drawn when it is taken.
+    At most `ahead` of them are sampled, or being sampled, before they are taken; where the task's sampler asks no
+    questions, or with 0, each is sampled when it is taken.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], *, ahead: int) -> None:
@@ -36,7 +36,7 @@ class Draws:
         return len(self._scenarios) - self._taken
 
     def go_on(self) -> bool:
-        """One question of each that is being drawn; whether there was any."""
+        """One question of each that is being sampled; whether there was any."""
         self._begin(self._taken + self._ahead)
         if not self._rounds.under_way:
             return False
@@ -44,11 +44,11 @@ class Draws:
         return True
 
     def take(self, count: int, stop: Callable[[], bool] = lambda: False) -> list[tuple[Scenario, Draw]]:
-        """The next `count`, or as many as there are left; none if a stop is requested before they are drawn."""
+        """The next `count`, or as many as there are left; none if a stop is requested before they are sampled."""
         first, self._taken = self._taken, min(self._taken + count, len(self._scenarios))
         taken = self._scenarios[first : self._taken]
         if self._steps is None:
-            return list(zip(taken, draw_all(taken), strict=True))
+            return list(zip(taken, sample_all(taken), strict=True))
         self._begin(self._taken)
         wanted, rounds = range(first, self._taken), 0
         while any(index not in self._rounds.found for index in wanted):
@@ -58,8 +58,10 @@ class Draws:
             if rounds % _LONG_SEARCH == 0 and stop():
                 return []
             self._rounds.go_on()
-        drawn = [self._rounds.found.pop(index) for index in wanted]
-        return [(scenario, randomized_draw(scenario, draw)) for scenario, draw in zip(taken, drawn, strict=True)]
+        scenes = [self._rounds.found.pop(index) for index in wanted]
+        return [
+            (scenario, randomized_sample(scenario, sampled)) for scenario, sampled in zip(taken, scenes, strict=True)
+        ]
 
     def _begin(self, end: int) -> None:
         """Begin with all scenarios before this one."""

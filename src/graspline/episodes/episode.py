@@ -68,7 +68,7 @@ class Episode:
     """
 
     scenario: Scenario
-    draw: Draw
+    sampled: Draw
     verdict: str
     succeeded: bool
     retries: int
@@ -137,22 +137,22 @@ class Episode:
 
     @property
     def instruction(self) -> Instruction:
-        """What it was told to do, by its scene and by what a person answered on the way."""
+        """Its instruction, by its scene and by what a person answered on the way."""
         outcomes = {each.state: each.outcome for each in self.transitions}
-        return self.scenario.task.instruct(self.scenario.parameters, self.draw, outcomes)
+        return self.scenario.task.instruct(self.scenario.parameters, self.sampled, outcomes)
 
     def _variation(self) -> dict[str, Any]:
-        """What was drawn, if anything is randomised on top of the task's own scene."""
+        """What was sampled, if anything is randomised on top of the task's own scene."""
         settings = self.scenario.task.randomization(self.scenario.parameters)
-        return {"variation": dict(self.draw.variation.described)} if settings.any_on else {}
+        return {"variation": dict(self.sampled.variation.described)} if settings.any_on else {}
 
     def _answers(self) -> dict[str, Any]:
         """What the task's questions were answered, if it asked any."""
-        told = [
+        answers = [
             {"t_s": round(t_s, 6), "question": each.question, "answer": each.answer, "by": each.by}
             for t_s, each in self.answers
         ]
-        return {"answers": told} if told else {}
+        return {"answers": answers} if answers else {}
 
     def as_dict(self) -> dict[str, Any]:
         """What `run --json` prints."""

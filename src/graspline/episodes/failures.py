@@ -58,6 +58,7 @@ class Failure:
     done: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "mode": self.mode,
             "about": self.about,

@@ -53,7 +53,7 @@ def parse_faults(
     option: str = "--fault",
     offered: Callable[[], Iterable[str]] = fault_names,
 ) -> tuple[Fault, ...]:
-    """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once. An unknown name is told those that are `offered`."""
+    """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once. An unknown name is refused with those `offered`."""
     known, found, problems = tuple(states), [], []
     for text in texts:
         shown = printable(text)
@@ -95,16 +95,18 @@ class FaultInjector:
         self.strikes: dict[int, list[Strike]] = {}
 
     def arm(self, lane: int, faults: tuple[Fault, ...], context: FaultContext) -> None:
+        """Have these faults injected into the lane's next episode."""
         self._pending[lane], self._contexts[lane], self.strikes[lane] = list(faults), context, []
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Targeted) and lane in self._contexts:
-            self._contexts[lane].target = happening.name
-        if isinstance(happening, Ended) and happening.about and lane in self._contexts:
-            self._contexts[lane].spoken_of = str(happening.about)
-        if not isinstance(happening, Entered):
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Observe a lane, and inject faults when their state begins."""
+        if isinstance(notification, Targeted) and lane in self._contexts:
+            self._contexts[lane].target = notification.name
+        if isinstance(notification, Ended) and notification.about and lane in self._contexts:
+            self._contexts[lane].spoken_of = str(notification.about)
+        if not isinstance(notification, Entered):
             return
-        for fault in [each for each in self._pending.get(lane, ()) if each.state == happening.state]:
+        for fault in [each for each in self._pending.get(lane, ()) if each.state == notification.state]:
             self._pending[lane].remove(fault)
             if find_fault(fault.name).at_once and not fault.delay_s:
                 self.strike(lane, fault)
@@ -122,7 +124,7 @@ class FaultInjector:
         timed = kind.strike(context) if not missed else []
         effect = "" if missed else effect_of(timed, kind.description.rstrip("."))
         struck = "" if missed else kind.struck(context)
-        self._executor.tell(lane, Struck(fault=fault.name, target=struck, effect=effect, missed=missed))
+        self._executor.notify(lane, Struck(fault=fault.name, target=struck, effect=effect, missed=missed))
         for after_s, deed in timed:
             self._then(lane, after_s, deed, context)
         return strike

@@ -124,11 +124,13 @@ class FrameRenderer:
         return self._open.enter_context(open_renderer(scene, width, height, kind, smooth=False))
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._open.close()
 
     def render(self, shot: Shot) -> Frame:
+        """The frame of a moment."""
         instant = shot.scene
-        picture = self._scene.draw(
+        picture = self._scene.render(
             instant.qpos,
             instant.variation,
             self._viewpoint,
@@ -140,7 +142,7 @@ class FrameRenderer:
 
     def _seen(self, renderer: Renderer, instant: Instant) -> Picture:
         camera = self._view.side_camera
-        picture = renderer.draw(instant.qpos, instant.variation, camera)
+        picture = renderer.render(instant.qpos, instant.variation, camera)
         if self._view.seen_depth:
             depth = renderer.depth(instant.qpos, instant.variation, camera)
             picture = dataclasses.replace(picture, depth_m=depth)

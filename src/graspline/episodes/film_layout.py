@@ -1,6 +1,6 @@
 """How a film's frame is laid out: the scene, and beside it a camera's picture above a column of words.
 
-Nothing is drawn over the scene, so nothing hides the work.
+Nothing is laid over the scene, so nothing hides the work.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Words:
 
 
 class Layout:
-    """Puts frames together. The column of words is drawn again only when a word changes, less the time."""
+    """Puts frames together. The column of words is rendered again only when a word changes, less the time."""
 
     def __init__(self, *, with_side: bool) -> None:
         self._top = SIDE_PX[1] if with_side else 0

@@ -55,6 +55,7 @@ class Handling:
 
     @property
     def was_held(self) -> bool:
+        """Whether the object was held for long enough to count."""
         return self.held_s >= HELD_S - 1e-9
 
 
@@ -78,12 +79,12 @@ class _Following:
 class HandlingTracker:
     """Follows the hand and the objects of one episode."""
 
-    def __init__(self, scenario: Scenario, draw: Draw) -> None:
-        self._scenario, self._draw = scenario, draw
+    def __init__(self, scenario: Scenario, sampled: Draw) -> None:
+        self._scenario, self._sampled = scenario, sampled
         task, parameters = scenario.task, scenario.parameters
         claimed = {claim.name for claim in task.claims.outcomes.values()}
         self._claims_held = HELD in claimed
-        self._names = task.instruct(parameters, draw, {}).objects
+        self._names = task.instruct(parameters, sampled, {}).objects
         # Where the instruction names no objects, claims are not about one of the scene's objects either.
         self._places = sorted(claimed - {HELD}) if self._names else []
         self._following: dict[str, _Following] = {}
@@ -91,6 +92,7 @@ class HandlingTracker:
 
     @property
     def objects(self) -> dict[str, Handling]:
+        """What was done with each object."""
         return {name: each.handling for name, each in self._following.items()}
 
     @property

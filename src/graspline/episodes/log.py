@@ -41,6 +41,7 @@ class EpisodeLog:
 
     @property
     def ticks(self) -> int:
+        """The number of control steps."""
         return max(len(self.positions) - 1, 0)
 
     @property
@@ -79,6 +80,7 @@ class EpisodeLog:
 
 
 def log_of(track: Track) -> EpisodeLog:
+    """The log of what a lane played."""
     positions, velocities = track.reference()
     intended, off = track.intention()
     return EpisodeLog(
@@ -121,7 +123,7 @@ class Follower(Protocol):
         ...
 
     def after(self, lane: int, ticks: int) -> None:
-        """So many ticks have been played; none after the first events."""
+        """This many ticks have been played; none after the first events."""
         ...
 
 

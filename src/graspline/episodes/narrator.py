@@ -32,28 +32,31 @@ class Narrator:
         self._say = say
         self._state: dict[int, str] = {}
         self._now_s: dict[int, float] = {}
-        self._told_s: dict[int, float] = {}
+        self._reported_s: dict[int, float] = {}
         self._refused_s: dict[tuple[int, str], float] = {}
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Log a notification."""
         self._now_s[lane] = time_s
-        match happening:
+        match notification:
             case Entered():
-                self._state[lane] = happening.state
-                self._told_s[lane] = time_s - _EVERY_S
-                self._line(lane, time_s, f"{happening.state} …")
+                self._state[lane] = notification.state
+                self._reported_s[lane] = time_s - _EVERY_S
+                self._line(lane, time_s, f"{notification.state} …")
             case Ended():
-                self._ended(lane, time_s, happening)
-            case Noticed() if self._debug or not happening.detail:
-                known = {name: value for name, value in happening.facts.items() if not _is_nan(value)}
+                self._ended(lane, time_s, notification)
+            case Noticed() if self._debug or not notification.detail:
+                known = {name: value for name, value in notification.facts.items() if not _is_nan(value)}
                 facts = ", ".join(_fact(name, value) for name, value in known.items())
-                self._line(lane, time_s, f"{happening.what} {happening.about}: {facts}{_shown(happening.evidence)}")
+                self._line(
+                    lane, time_s, f"{notification.what} {notification.about}: {facts}{_shown(notification.evidence)}"
+                )
             case Answered():
-                self._line(lane, time_s, f"{happening.question} {happening.answer} (by {happening.by})")
+                self._line(lane, time_s, f"{notification.question} {notification.answer} (by {notification.by})")
             case Struck():
-                self._line(lane, time_s, _injected(happening))
+                self._line(lane, time_s, _injected(notification))
             case Applied() if self._debug:
-                self._line(lane, time_s, f"scene: {words_of(happening.event)}")
+                self._line(lane, time_s, f"scene: {words_of(notification.event)}")
             case Finished():
                 self._state.pop(lane, None)
                 for key in [key for key in self._refused_s if key[0] == lane]:
@@ -66,8 +69,8 @@ class Narrator:
         columns, dt_s = engine.layout.readings["tool_position"], engine.scene.robot.dt_s
         for lane, state in self._state.items():
             self._now_s[lane] += dt_s
-            if state in self._vertical and self._now_s[lane] - self._told_s[lane] >= _EVERY_S - 1e-9:
-                self._told_s[lane] = self._now_s[lane]
+            if state in self._vertical and self._now_s[lane] - self._reported_s[lane] >= _EVERY_S - 1e-9:
+                self._reported_s[lane] = self._now_s[lane]
                 height = float(engine.readings[lane, columns][2])
                 self._line(lane, self._now_s[lane], f"{state}: height {1000 * height:.0f} mm")
 

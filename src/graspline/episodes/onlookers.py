@@ -20,7 +20,7 @@ class Instant:
     """A moment of an episode that is being played, and the world it happens in."""
 
     scenario: Scenario
-    draw: Draw
+    sampled: Draw
     engine: Engine
     lane: int
     time_s: float
@@ -31,17 +31,21 @@ class Instant:
 
     def snapshot(self) -> Snapshot:
         """What the simulator knows now."""
-        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor, self.events)
+        return snapshot_of(self.engine, self.lane, self.sampled, self.time_s, self.actor, self.events)
 
 
 class Onlooker(Protocol):
     """Told of everything that happens in an episode, with the world at hand. It only looks."""
 
-    def __call__(self, instant: Instant, happening: Happening) -> None: ...
+    def __call__(self, instant: Instant, notification: Happening) -> None:
+        """Is called with every notification of an episode."""
+        ...
 
 
 class Witness(Protocol):
     """An onlooker whose notes the episode carries; None where there is nothing to note. It may be in another process,
     so it is a plain function."""
 
-    def __call__(self, instant: Instant, happening: Happening) -> object: ...
+    def __call__(self, instant: Instant, notification: Happening) -> object:
+        """Is called with every notification; what it returns is kept."""
+        ...

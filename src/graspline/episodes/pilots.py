@@ -48,7 +48,9 @@ class Pilot(Protocol):
         """Whether the pictures it looks at are antialiased."""
         ...
 
-    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]: ...
+    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]:
+        """Drive a lane until the episode is decided."""
+        ...
 
 
 class WorkerPilot(Pilot, Protocol):

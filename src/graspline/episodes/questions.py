@@ -34,9 +34,11 @@ class Questions:
 
     @property
     def attended(self) -> bool:
+        """Whether a person can be asked."""
         return self._ask is not None
 
     def begin(self, lane: int, given: Sequence[GivenAnswer]) -> None:
+        """An episode begins in a lane, with these answers given in advance."""
         self._given[lane] = deque(given)
 
     def answer(self, lane: int, ask: Ask, time_s: float) -> Answered | None:

@@ -1,4 +1,4 @@
-"""Which share of arriving objects a task gets, by how close together and how fast they arrive: measured, and drawn."""
+"""Which share of arriving objects a task gets, by how densely and how fast they arrive: measured, and as a chart."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Point:
 
     @property
     def share(self) -> float:
+        """The share of objects that were handled rightly."""
         return self.right / self.sent if self.sent else 0.0
 
     def add(self, found: Delivered) -> None:
@@ -48,6 +49,7 @@ class Point:
             self.picks_per_min.append(found.picks_per_min)
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         low, high = wilson(self.right, self.sent)
         rates = self.picks_per_min
         return {
@@ -92,7 +94,7 @@ def measure(
             return
 
 
-def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
+def rates_chart(points: Sequence[Mapping[str, Any]]) -> str:
     """A chart in SVG: shares over objects per metre, a line for each speed with 95 % intervals."""
     most = max([each["density_per_m"] for each in points], default=1.0) * 1.05
     parts = [

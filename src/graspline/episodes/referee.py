@@ -19,8 +19,8 @@ STEADY_S = 0.3
 class Referee:
     """Watches one episode."""
 
-    def __init__(self, scenario: Scenario, draw: Draw) -> None:
-        self._scenario, self._draw = scenario, draw
+    def __init__(self, scenario: Scenario, sampled: Draw) -> None:
+        self._scenario, self._sampled = scenario, sampled
         self._met_since_s: float | None = None
         # Whether the task's milestone has been reached, if it has one.
         self._reached = False
@@ -30,7 +30,7 @@ class Referee:
     def succeeded(self, snapshot: Snapshot) -> bool:
         """Whether by this instant the goal has been met for long enough."""
         self.evidence = (
-            *self._scenario.task.goal(self._scenario.parameters, self._draw, snapshot),
+            *self._scenario.task.goal(self._scenario.parameters, self._sampled, snapshot),
             *self._milestone(snapshot),
         )
         if not passes(self.evidence):
@@ -45,7 +45,7 @@ class Referee:
         if milestone is None:
             return ()
         if not self._reached:
-            self._reached = passes(milestone.check(self._scenario.parameters, self._draw, snapshot))
+            self._reached = passes(milestone.check(self._scenario.parameters, self._sampled, snapshot))
         return (at_least(milestone.name, float(self._reached), 1),)
 
 

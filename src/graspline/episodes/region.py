@@ -18,12 +18,12 @@ _MIDDLE = (330, 330)
 _ROOM = 320  # pixels around the middle
 
 
-def survey(task: Task[Parameters], parameters: Parameters, draws: int, seed: int) -> Iterator[Probe]:
+def survey(task: Task[Parameters], parameters: Parameters, samples: int, seed: int) -> Iterator[Probe]:
     """Plan for this many random places in the ring the arm reaches, of a task that has a probe."""
     if task.region is None:
         raise WiringError(f"{task.name} has no probe")
     random = np.random.default_rng(seed)
-    for _ in range(draws):
+    for _ in range(samples):
         yield task.region(parameters, random)
 
 
@@ -32,7 +32,7 @@ def refusals(probes: Sequence[Probe]) -> list[tuple[str, int]]:
     return collections.Counter(probe.refusal for probe in probes if probe.refusal).most_common()
 
 
-def draw_region(probes: Sequence[Probe]) -> str:
+def region_chart(probes: Sequence[Probe]) -> str:
     """A plan view in SVG, the robot in the middle looking up the page: one dot per place, coloured by the outcome."""
     share = sum(probe.certified for probe in probes) / max(len(probes), 1)
     words = [f"graspable: {100 * share:.0f} % of {len(probes)} random poses within reach"]

@@ -32,7 +32,7 @@ class Calm:
 
     verdict: str
     # Every state with its outcome, in order.
-    story: Story
+    outcomes: Story
     # How long the first visit of each state took.
     lasted_s: dict[str, float]
     # States at whose beginning or end both pads pressed on something.
@@ -65,17 +65,17 @@ def rehearse(
     """Play these seeds, without a fault unless some are named; `played` is called with each episode."""
     notes: dict[int, _Notes] = {}
 
-    def onlook(instant: Instant, happening: Happening) -> None:
+    def onlook(instant: Instant, notification: Happening) -> None:
         mine = notes.setdefault(instant.scenario.seed, _Notes())
-        if isinstance(happening, Entered):
-            mine.entered_s.setdefault(happening.state, instant.time_s)
-        elif isinstance(happening, Ended):
-            mine.lasted_s.setdefault(happening.state, instant.time_s - mine.entered_s[happening.state])
-        mine.looked |= isinstance(happening, Looked)
-        event = happening.event if isinstance(happening, Applied) else None
+        if isinstance(notification, Entered):
+            mine.entered_s.setdefault(notification.state, instant.time_s)
+        elif isinstance(notification, Ended):
+            mine.lasted_s.setdefault(notification.state, instant.time_s - mine.entered_s[notification.state])
+        mine.looked |= isinstance(notification, Looked)
+        event = notification.event if isinstance(notification, Applied) else None
         mine.met |= isinstance(event, Place) and event.body in instant.engine.scene.people
-        if isinstance(happening, Entered | Ended) and pads_press(instant.engine, instant.lane):
-            mine.gripping.add(happening.state)
+        if isinstance(notification, Entered | Ended) and pads_press(instant.engine, instant.lane):
+            mine.gripping.add(notification.state)
 
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed, faults=faults) for seed in seeds]
     found: dict[int, Calm] = {}
@@ -87,7 +87,7 @@ def rehearse(
         if episode.verdict != INTERRUPTED:
             found[episode.scenario.seed] = Calm(
                 verdict=episode.verdict,
-                story=story_of(episode),
+                outcomes=outcomes_of(episode),
                 lasted_s=mine.lasted_s,
                 gripping=frozenset(mine.gripping),
                 looked=mine.looked,
@@ -97,7 +97,8 @@ def rehearse(
     return {seed: found[seed] for seed in sorted(found)}
 
 
-def story_of(episode: Episode) -> Story:
+def outcomes_of(episode: Episode) -> Story:
+    """The sequence of states with their outcomes."""
     return tuple((each.state, each.outcome) for each in episode.transitions)
 
 

@@ -63,13 +63,14 @@ class RenderPool:
         self._pickled: dict[int, tuple[Variation, bytes]] = {}
         self._tickets = 0
         contents = pickle.dumps((scene, kind, smooth))
-        told = self._shared(len(contents))
-        assert told.buf is not None
-        told.buf[: len(contents)] = contents
-        prepare = functools.partial(_open_scene, told.name)
+        block = self._shared(len(contents))
+        assert block.buf is not None
+        block.buf[: len(contents)] = contents
+        prepare = functools.partial(_open_scene, block.name)
         self._pool = self._open.enter_context(WorkerPool(size, _render, prepare))
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
+        """The images of these jobs, in order."""
         largest = max((each.width * each.height * 3 for each in jobs), default=0)
         at_once = max(1, _MOST_BYTES // max(largest, 1))
         found: list[Picture] = []
@@ -78,12 +79,13 @@ class RenderPool:
         return found
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._open.close()
 
     def _batch(self, jobs: Sequence[PictureJob]) -> list[Picture]:
         ends = np.cumsum([each.width * each.height * 3 for each in jobs]).tolist()
         memory = self._room(ends[-1])
-        orders = [
+        requests = [
             _Order(
                 qpos=np.array(each.qpos),
                 variation=self._as_bytes(each.variation),
@@ -94,19 +96,19 @@ class RenderPool:
             )
             for each, end in zip(jobs, ends, strict=True)
         ]
-        part = -(-len(orders) // (_PARTS_EACH * self._pool.size))
+        part = -(-len(requests) // (_PARTS_EACH * self._pool.size))
         waiting: dict[int, int] = {}
-        for first in range(0, len(orders), part):
+        for first in range(0, len(requests), part):
             waiting[self._tickets] = first
-            self._pool.submit(self._tickets, (memory.name, orders[first : first + part]))
+            self._pool.submit(self._tickets, (memory.name, requests[first : first + part]))
             self._tickets += 1
         found: dict[int, Picture] = {}
         while waiting:
             for each in self._pool.results_within(_GLANCE_S):
                 first = waiting.pop(each.ticket)
                 for index, rendered in enumerate(each.result, first):
-                    found[index] = _picture(orders[index], rendered, memory)
-        return [found[index] for index in range(len(orders))]
+                    found[index] = _picture(requests[index], rendered, memory)
+        return [found[index] for index in range(len(requests))]
 
     def _as_bytes(self, variation: Variation) -> bytes:
         known = self._pickled.get(id(variation))
@@ -130,19 +132,19 @@ class RenderPool:
         return memory
 
 
-def _picture(order: _Order, rendered: _Rendered, memory: SharedMemory) -> Picture:
+def _picture(job: _Order, rendered: _Rendered, memory: SharedMemory) -> Picture:
     return Picture(
-        rgb=_pixels(order, memory).copy(),
-        camera=order.camera,
+        rgb=_pixels(job, memory).copy(),
+        camera=job.camera,
         position_m=rendered.position_m,
         rotation=rendered.rotation,
         fovy_rad=rendered.fovy_rad,
     )
 
 
-def _pixels(order: _Order, memory: SharedMemory) -> Pixels:
-    """(H, W, 3): where an order's pixels are."""
-    return np.ndarray((order.height, order.width, 3), np.uint8, memory.buf, order.at)
+def _pixels(job: _Order, memory: SharedMemory) -> Pixels:
+    """(H, W, 3): where a job's pixels are."""
+    return np.ndarray((job.height, job.width, 3), np.uint8, memory.buf, job.at)
 
 
 class _Workplace:
@@ -155,17 +157,17 @@ class _Workplace:
         self._memories: dict[str, SharedMemory] = {}
         self._variations: dict[bytes, Variation] = {}
 
-    def render(self, memory: str, orders: Sequence[_Order]) -> list[_Rendered]:
+    def render(self, memory: str, jobs: Sequence[_Order]) -> list[_Rendered]:
         if memory not in self._memories:
             self._memories[memory] = SharedMemory(memory)
-        return [self._rendered(order, self._memories[memory]) for order in orders]
+        return [self._rendered(job, self._memories[memory]) for job in jobs]
 
-    def _rendered(self, order: _Order, memory: SharedMemory) -> _Rendered:
-        size = order.width, order.height
+    def _rendered(self, job: _Order, memory: SharedMemory) -> _Rendered:
+        size = job.width, job.height
         if size not in self._renderers:
             self._renderers[size] = open_renderer(self._scene, *size, self._kind, smooth=self._smooth)
-        picture = self._renderers[size].draw(order.qpos, self._variation(order.variation), order.camera)
-        _pixels(order, memory)[...] = picture.rgb
+        picture = self._renderers[size].render(job.qpos, self._variation(job.variation), job.camera)
+        _pixels(job, memory)[...] = picture.rgb
         return _Rendered(position_m=picture.position_m, rotation=picture.rotation, fovy_rad=picture.fovy_rad)
 
     def _variation(self, pickled: bytes) -> Variation:

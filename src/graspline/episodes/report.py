@@ -35,6 +35,7 @@ class Ending:
 
     @property
     def words(self) -> str:
+        """The state, its outcome and its object in words."""
         about = f" {self.ended.about}" if self.ended.about else ""
         return f"{self.ended.state}: {self.ended.outcome}{about}"
 
@@ -45,14 +46,15 @@ class Chronicle:
 
     endings: list[Ending] = field(default_factory=list)
 
-    def __call__(self, instant: Instant, happening: Happening) -> None:
-        if not isinstance(happening, Ended):
+    def __call__(self, instant: Instant, notification: Happening) -> None:
+        """Keep a notification."""
+        if not isinstance(notification, Ended):
             return
         task, truth = instant.scenario.task, ()
-        claim = task.claims.outcomes.get((happening.state, happening.outcome))
+        claim = task.claims.outcomes.get((notification.state, notification.outcome))
         if claim is not None:
-            truth = task.claims.check(instant.scenario.parameters, claim.name, happening.about, instant.snapshot())
-        self.endings.append(Ending(time_s=instant.time_s, ended=happening, claim=claim, by_truth=truth))
+            truth = task.claims.check(instant.scenario.parameters, claim.name, notification.about, instant.snapshot())
+        self.endings.append(Ending(time_s=instant.time_s, ended=notification, claim=claim, by_truth=truth))
 
 
 def telling_moments(episode: Episode, endings: Sequence[Ending], count: int = 12) -> list[Moment]:
@@ -62,15 +64,15 @@ def telling_moments(episode: Episode, endings: Sequence[Ending], count: int = 12
     """
     last, dt_s = len(episode.log.states) - 1, episode.sim_time_s / max(len(episode.log.states), 1)
     words = {0: "start"}
-    states, told = set[str](), set[tuple[str, str]]()
+    states, seen = set[str](), set[tuple[str, str]]()
     for each in endings:
         if each.claim is not None and each.claim.asserted:
             subject = each.claim.name, str(each.ended.about)
-            if each.ended.state not in states or subject not in told:
+            if each.ended.state not in states or subject not in seen:
                 # Of states that end on one tick the first did something.
                 words.setdefault(min(max(round(each.time_s / dt_s) - 1, 0), last), each.words)
             states.add(each.ended.state)
-            told.add(subject)
+            seen.add(subject)
     words[last] = episode.verdict
     while len(words) > max(count, 2):
         ticks = sorted(words)

@@ -99,7 +99,7 @@ class _Lane:
     """What a lane plays."""
 
     scenario: Scenario
-    draw: Draw
+    sampled: Draw
     # Of the witness.
     notes: list[Any] = field(default_factory=list)
     # Whether it has been stopped for taking too long.
@@ -127,14 +127,14 @@ class _Run:
         self._playing: dict[int, _Lane] = {}
         self._ticks, self._stopped = 0, False
         if onlookers or witness is not None:
-            self._executor.observers.append(self._tell_onlookers)
+            self._executor.observers.append(self._notify_onlookers)
 
     def begin(self, stop: Callable[[], bool]) -> bool:
         """Let free lanes begin the next scenarios; whether anything is played."""
-        for lane, scenario, draw in self._queue.take(self._executor, self._ticks, stop):
+        for lane, scenario, sampled in self._queue.take(self._executor, self._ticks, stop):
             player = self._pilot or self._machines[scenario]
-            self._playing[lane] = _Lane(scenario, draw)
-            self._runner.begin(lane, scenario, draw, player, self._faults.get(scenario, ()))
+            self._playing[lane] = _Lane(scenario, sampled)
+            self._runner.begin(lane, scenario, sampled, player, self._faults.get(scenario, ()))
         return self._executor.busy
 
     def tick(self, stop: Callable[[], bool]) -> dict[int, tuple[Finished, Track]]:
@@ -164,26 +164,26 @@ class _Run:
     def episode(self, lane: int, how: Finished, track: Track) -> Episode:
         """What has become of a lane's scenario."""
         mine = self._playing.pop(lane)
-        episode = self._runner.episode(lane, mine.scenario, mine.draw, self._machines[mine.scenario], how, track)
+        episode = self._runner.episode(lane, mine.scenario, mine.sampled, self._machines[mine.scenario], how, track)
         if mine.hung and episode.verdict == INTERRUPTED:
             episode = _hung(episode, self._limit_s)
         if self._pilot is not None:
             episode = _with_failure(episode)
         return replace(episode, notes=tuple(mine.notes)) if mine.notes else episode
 
-    def _tell_onlookers(self, lane: int, time_s: float, happening: Happening) -> None:
+    def _notify_onlookers(self, lane: int, time_s: float, notification: Happening) -> None:
         mine, runner = self._playing[lane], self._runner
         instant = Instant(
             scenario=mine.scenario,
-            draw=mine.draw,
+            sampled=mine.sampled,
             engine=runner.engine,
             lane=lane,
             time_s=time_s,
             actor=runner.actor(lane),
         )
         for onlooker in self._onlookers:
-            onlooker(instant, happening)
-        note = self._witness(instant, happening) if self._witness is not None else None
+            onlooker(instant, notification)
+        note = self._witness(instant, notification) if self._witness is not None else None
         if note is not None:
             mine.notes.append(note)
 

@@ -48,15 +48,15 @@ class _Diary:
     def clear(self, lane: int) -> None:
         self.ended[lane], self.entered[lane], self.targeted[lane], self.answered[lane] = [], [], {}, []
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Ended):
-            self.ended[lane].append((time_s, happening))
-        elif isinstance(happening, Entered):
-            self.entered[lane].append((time_s, happening.state))
-        elif isinstance(happening, Targeted):
-            self.targeted[lane][happening.name] = None
-        elif isinstance(happening, Answered):
-            self.answered[lane].append((time_s, happening))
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Ended):
+            self.ended[lane].append((time_s, notification))
+        elif isinstance(notification, Entered):
+            self.entered[lane].append((time_s, notification.state))
+        elif isinstance(notification, Targeted):
+            self.targeted[lane][notification.name] = None
+        elif isinstance(notification, Answered):
+            self.answered[lane].append((time_s, notification))
 
 
 class EpisodeRunner:
@@ -73,7 +73,7 @@ class EpisodeRunner:
         ask: AskPerson | None = None,
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
         thinking: Thinking | None = None,
-        take: Callable[[Callable[[], Picture]], Picture] = lambda draw: draw(),
+        take: Callable[[Callable[[], Picture]], Picture] = lambda render: render(),
         source: PictureSource | None = None,
     ) -> None:
         """What answers questions, computes and takes pictures can be chosen; see `Questions` and `Executor`.
@@ -104,17 +104,17 @@ class EpisodeRunner:
         self.executor.observers += [self.faults, self._show]
 
     def begin(
-        self, lane: int, scenario: Scenario, draw: Draw, player: Machine | Pilot, faults: tuple[Fault, ...] = ()
+        self, lane: int, scenario: Scenario, sampled: Draw, player: Machine | Pilot, faults: tuple[Fault, ...] = ()
     ) -> None:
         """Reset a lane to what was sampled, and let the player play the scenario from there."""
-        given = self._set(lane, scenario, draw, faults)
+        given = self._set(lane, scenario, sampled, faults)
 
         def drive(reply: Reply) -> Driver:
             if isinstance(player, Machine):
                 return self._pushed(lane, scenario, player.run(self.executor.robot, reply, given))
             instant = Instant(
                 scenario=scenario,
-                draw=draw,
+                sampled=sampled,
                 engine=self.engine,
                 lane=lane,
                 time_s=0.0,
@@ -124,7 +124,7 @@ class EpisodeRunner:
             return player.drive(instant, reply)
 
         still_ticks = 1 if isinstance(player, Machine) else 0
-        self.executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
+        self.executor.start(lane, drive, sampled.start, sampled.variation, still_ticks=still_ticks)
         self._let_act(lane)
 
     def _pushed(self, lane: int, scenario: Scenario, driver: Driver) -> Driver:
@@ -147,7 +147,7 @@ class EpisodeRunner:
         self,
         lane: int,
         scenario: Scenario,
-        draw: Draw,
+        sampled: Draw,
         make_driver: Callable[[Reply], Driver],
         *,
         logged: bool,
@@ -157,23 +157,23 @@ class EpisodeRunner:
 
         In a world that is not `alive` nothing else acts: the driver that plays a log applies what happened then.
         """
-        self._set(lane, scenario, draw, ())
-        self.executor.start(lane, make_driver, draw.start, draw.variation, still_ticks=0, logged=logged)
+        self._set(lane, scenario, sampled, ())
+        self.executor.start(lane, make_driver, sampled.start, sampled.variation, still_ticks=0, logged=logged)
         if alive:
             self._let_act(lane)
         else:
             self._actors[lane] = None
 
-    def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
+    def _set(self, lane: int, scenario: Scenario, sampled: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
         """Make everything ready for a scenario; returns its machine's inputs."""
-        given = scenario.task.inputs(scenario.parameters, draw, scenario.stream("perception"))
-        actor = scenario.task.actor(scenario.parameters, draw, scenario.stream("world"))
+        given = scenario.task.inputs(scenario.parameters, sampled, scenario.stream("perception"))
+        actor = scenario.task.actor(scenario.parameters, sampled, scenario.stream("world"))
         # What the episode is about from the start, if that is known; more may be turned to.
         meant = scenario.task.target or str(given.get(scenario.task.target_input, ""))
         context = FaultContext(
             engine=self.engine,
             lane=lane,
-            variation=draw.variation,
+            variation=sampled.variation,
             random=scenario.stream("faults"),
             target=meant or self.engine.scene.object_names[0],
             parameters=scenario.parameters,
@@ -184,7 +184,7 @@ class EpisodeRunner:
         if meant:
             self._diary.targeted[lane][meant] = None
         self.questions.begin(lane, scenario.answers)
-        self._camera.begin(lane, draw.variation, seed=scenario.seed)
+        self._camera.begin(lane, sampled.variation, seed=scenario.seed)
         self.faults.arm(lane, faults, context)
         self._actors[lane] = actor
         return given
@@ -198,7 +198,7 @@ class EpisodeRunner:
         answered = self.questions.answer(lane, ask, self.executor.time_s(lane))
         if answered is None:
             return None
-        self.executor.tell(lane, answered)
+        self.executor.notify(lane, answered)
         return answered.answer
 
     def actor(self, lane: int) -> Actor | None:
@@ -206,20 +206,20 @@ class EpisodeRunner:
         return self._actors[lane]
 
     def episode(
-        self, lane: int, scenario: Scenario, draw: Draw, machine: Machine, how: Finished, track: Track
+        self, lane: int, scenario: Scenario, sampled: Draw, machine: Machine, how: Finished, track: Track
     ) -> Episode:
         """What has become of a scenario whose lane is done and stays as it ended."""
         engine, diary, sim_time_s = self.engine, self._diary, track.ticks * self.executor.robot.dt_s
         verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
         log = log_of(track)
-        snapshot = snapshot_of(engine, lane, draw, sim_time_s, self.actor(lane), log.events)
+        snapshot = snapshot_of(engine, lane, sampled, sim_time_s, self.actor(lane), log.events)
         answers = tuple(diary.answered[lane])
         if answers and self.questions.attended:
             # Played again, the scenario gets the same answers at the same times.
             scenario = replace(scenario, answers=tuple(GivenAnswer(text=each.answer, t_s=t_s) for t_s, each in answers))
         return Episode(
             scenario=scenario,
-            draw=draw,
+            sampled=sampled,
             verdict=verdict,
             succeeded=verdict in machine.successes or (isinstance(how.value, Ruling) and how.value.succeeded),
             retries=retries,
@@ -239,7 +239,7 @@ class EpisodeRunner:
             entries=tuple(diary.entered[lane]),
             evidence=evidence,
             truth=truth_of(snapshot),
-            goal_by_truth=scenario.task.goal(scenario.parameters, draw, snapshot),
+            goal_by_truth=scenario.task.goal(scenario.parameters, sampled, snapshot),
             log=log,
             targets=self.targets(lane),
             strikes=tuple(self.faults.strikes[lane]),
@@ -258,11 +258,12 @@ class EpisodeRunner:
         """A lane's variation as its cameras have it now."""
         return self._camera.variation(lane)
 
-    def _show(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Applied):
-            self._camera.apply(lane, happening.event)
+    def _show(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Applied):
+            self._camera.apply(lane, notification.event)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._camera.close()
 
 

@@ -52,7 +52,7 @@ class Scenario:
     >>> scenario = Scenario(task=task, parameters=task.parameters(), seed=7, faults=("drop@lift",))
     >>> scenario
     <Scenario lift-cube seed 7, faults drop@lift>
-    >>> sorted(scenario.draw().variation.described)
+    >>> sorted(scenario.sample().variation.described)
     ['edge_m', 'mass_kg', 'pad_friction']
     """
 
@@ -85,9 +85,9 @@ class Scenario:
         key = Randomness._fields.index(name)
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key,)))
 
-    def draw(self) -> Draw:
-        """The random scene it starts from: what the task draws, randomised as its parameters say."""
-        return draw_all([self])[0]
+    def sample(self) -> Draw:
+        """The random scene it starts from: what the task samples, randomised as its parameters say."""
+        return sample_all([self])[0]
 
     def as_dict(self) -> dict[str, Value]:
         """Plain values, with the versions that the bits depend on."""
@@ -106,25 +106,25 @@ class Scenario:
         }
 
 
-def draw_all(scenarios: Sequence[Scenario]) -> list[Draw]:
-    """What each of these scenarios of one task starts from; drawn side by side if the task's sampler can."""
+def sample_all(scenarios: Sequence[Scenario]) -> list[Draw]:
+    """What each of these scenarios of one task starts from; sampled in one batch if the task's sampler can."""
     if not scenarios:
         return []
     sample = scenarios[0].task.sample
     many = getattr(sample, "many", None)
     asked = [(each.parameters, each.stream("scene")) for each in scenarios]
-    draws = [sample(*each) for each in asked] if many is None else many(asked)
-    return [randomized_draw(each, draw) for each, draw in zip(scenarios, draws, strict=True)]
+    samples = [sample(*each) for each in asked] if many is None else many(asked)
+    return [randomized_sample(each, sampled) for each, sampled in zip(scenarios, samples, strict=True)]
 
 
-def randomized_draw(scenario: Scenario, draw: Draw) -> Draw:
-    """What the task has drawn, randomised as the scenario's parameters say."""
+def randomized_sample(scenario: Scenario, sampled: Draw) -> Draw:
+    """What the task has sampled, randomised as the scenario's parameters say."""
     task, parameters = scenario.task, scenario.parameters
     settings = task.randomization(parameters)
     if not settings.any_on:
-        return draw
-    varied = randomized(task.scene(parameters), draw.variation, settings, scenario.stream("varied"))
-    return replace(draw, variation=varied)
+        return sampled
+    varied = randomized(task.scene(parameters), sampled.variation, settings, scenario.stream("varied"))
+    return replace(sampled, variation=varied)
 
 
 def _scenario(

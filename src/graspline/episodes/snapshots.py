@@ -23,13 +23,13 @@ Array = NDArray[np.float64]
 def snapshot_of(
     engine: Engine,
     lane: int,
-    draw: Draw,
+    sampled: Draw,
     time_s: float,
     actor: Actor | None = None,
     events: Sequence[tuple[int, Event]] = (),
     rows: tuple[Array, Array] | None = None,
 ) -> Snapshot:
-    """What the simulator, and who acts in it, know at this instant, and what events have done to objects.
+    """What the simulator and its actors know at this instant, and what events have done to objects.
 
     The `rows` of truth and readings may be those of an earlier instant, where nothing acts and no wheels slip.
     """
@@ -40,7 +40,7 @@ def snapshot_of(
         at = scene.joint_address(name)
         return Thing(
             position_m=truth[columns[f"{name}.position"]].copy(),
-            start_position_m=draw.start[at : at + 3].copy(),
+            start_position_m=sampled.start[at : at + 3].copy(),
             quaternion=truth[columns[f"{name}.quaternion"]].copy(),
             speed_m_s=float(np.linalg.norm(truth[columns[f"{name}.velocity"]])),
             half_extents_m=half_extents_m,

@@ -25,7 +25,7 @@ class ScenarioQueue:
 
     def __init__(self, scenarios: Sequence[Scenario], engine: Engine, *, spread_ticks: int) -> None:
         """First starts are spread over `spread_ticks` ticks."""
-        self._draws = Draws(scenarios, ahead=engine.count // _LANES_AHEAD)
+        self._queue = Draws(scenarios, ahead=engine.count // _LANES_AHEAD)
         self._lanes, self._spread_ticks, self._closed = engine.count, spread_ticks, False
         # What computes for paused lanes; None where a tick leaves no time for it, and lanes are never paused.
         self.thinking: Thinking | None = None
@@ -33,17 +33,17 @@ class ScenarioQueue:
             self.thinking, engine.meanwhile = Thinking(), self._while_stepping
         if spread_ticks:
             # Lanes that have not started may be stepped along; in a scene as it is compiled things overlap.
-            first = scenarios[0].draw()
+            first = scenarios[0].sample()
             for lane in range(engine.count):
                 engine.reset(lane, first.start, first.variation)
 
     def take(self, executor: Executor, tick: int, stop: Callable[[], bool]) -> list[tuple[int, Scenario, Draw]]:
         """What starts now: the lane, the scenario, and what was sampled for it; nothing if `stop` turns true."""
-        if self._closed or not self._draws or not executor.on_beat:
+        if self._closed or not self._queue or not executor.on_beat:
             return []
         idle = [lane for lane in executor.idle_lanes() if lane * self._spread_ticks <= tick * self._lanes]
-        taken = self._draws.take(len(idle), stop)
-        return [(lane, scenario, draw) for lane, (scenario, draw) in zip(idle, taken, strict=False)]
+        taken = self._queue.take(len(idle), stop)
+        return [(lane, scenario, sampled) for lane, (scenario, sampled) in zip(idle, taken, strict=False)]
 
     def close(self) -> None:
         """Nothing starts any more."""
@@ -55,7 +55,7 @@ class ScenarioQueue:
             self._sample_ahead()
 
     def _sample_ahead(self) -> bool:
-        return not self._closed and self._draws.go_on()
+        return not self._closed and self._queue.go_on()
 
     def _while_stepping(self, stepping: Callable[[], bool]) -> None:
         assert self.thinking is not None

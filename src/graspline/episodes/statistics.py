@@ -17,6 +17,7 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def rate_text(successes: int, trials: int, digits: int = 1) -> str:
+    """A rate with its 95 % interval, as text."""
     low, high = (f"{100 * end:.{digits}f}" for end in wilson(successes, trials))
     share = f"{100 * successes / max(trials, 1):.{digits}f}"
     return f"{successes}/{trials} = {share} % (95 % interval {low} to {high} %)"

@@ -48,6 +48,7 @@ class Units:
 
 
 def units_of(robot: Robot, convention: Convention) -> Units:
+    """The units of a robot's joints in a convention."""
     lower, upper = robot.limits.lower, robot.limits.upper
     scale, offset = np.where(robot.sliding, 1000.0, np.degrees(1.0)), np.zeros(len(lower))
     if convention == "normalized":

@@ -43,7 +43,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An exception in a worker, as text: what the caller should be told and whose fault it is."""
+    """An exception in a worker, as text: the message for the caller and whose fault it is."""
 
     message: str
     trace: str
@@ -110,10 +110,12 @@ class WorkerPool:
 
     @property
     def free(self) -> int:
+        """How many jobs can be submitted now."""
         return self.size - len(self._jobs)
 
-    def submit(self, ticket: int, order: Any) -> None:
-        self._jobs[ticket] = order
+    def submit(self, ticket: int, job: Any) -> None:
+        """Put a job into the queue."""
+        self._jobs[ticket] = job
         self._waiting.append(ticket)
         self._hand_out()
 

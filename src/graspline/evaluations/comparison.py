@@ -71,6 +71,7 @@ class Comparison:
 
     @property
     def p(self) -> float:
+        """The p-value of the difference (McNemar)."""
         return mcnemar(self.count(True, False), self.count(False, True))
 
     def only(self, which: int) -> tuple[int, ...]:
@@ -91,6 +92,7 @@ class Comparison:
         return {key: tuple(seeds) for key, seeds in found.items()}
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         one, two = self.rates
         count = len(self.pairs)
         return {

@@ -45,6 +45,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def factors_sentence(comparison: Comparison) -> str:
+    """One sentence on which factors stand out."""
     out = [each.name for each in comparison.factors if each.stands_out]
     if not comparison.factors or comparison.factors[0].p is None:
         return "too few episodes differ to say where"

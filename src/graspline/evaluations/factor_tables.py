@@ -39,10 +39,12 @@ class Bin:
 
     @property
     def mean(self) -> float:
+        """The mean of the bin."""
         return self.total / self.episodes
 
     @property
     def label(self) -> str:
+        """The range of the bin as text."""
         return f"{self.low:.3g}" if self.low == self.high else f"{self.low:.3g} to {self.high:.3g}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,6 +71,7 @@ class Factor:
 
     @property
     def stands_out(self) -> bool:
+        """Whether success depends on the factor, after correction."""
         return self.p_corrected is not None and self.p_corrected < LEVEL
 
     @property
@@ -78,6 +81,7 @@ class Factor:
         return max(means) - min(means)
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "name": self.name,
             "p": self.p,

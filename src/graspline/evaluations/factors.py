@@ -19,13 +19,13 @@ _PARKED_M = 4.0
 
 def factors_of(episode: Episode, scene: Scene) -> dict[str, float]:
     """Numbers that may differ between episodes, with units in their names; what is absent in an episode is left out."""
-    found = dict[str, float](_poses(episode.draw.start, scene))
+    found = dict[str, float](_poses(episode.sampled.start, scene))
     for name in scene.object_names:
         if f"{name}.x_m" in found:
             found[f"{name}.size_m"] = max(float(each or 0.0) for each in episode.truth["objects"][name]["size_m"])
     for name in scene.robot.joints:
-        found[f"start.{name}_rad"] = float(episode.draw.start[scene.joint_address(name)])
-    found |= {name: float(value) for name, value in episode.draw.variation.described.items()}
+        found[f"start.{name}_rad"] = float(episode.sampled.start[scene.joint_address(name)])
+    found |= {name: float(value) for name, value in episode.sampled.variation.described.items()}
     for fault in dict.fromkeys(episode.scenario.faults):
         struck = [each for each in episode.strikes if each.fault == fault and not each.missed]
         found[f"fault.{fault}.struck"] = float(bool(struck))

@@ -43,6 +43,7 @@ def evaluation_page(evaluation: Evaluation, summary: Summary, sheets: Sequence[S
 
 
 def facts(pairs: dict[str, str]) -> str:
+    """Names with values, as an HTML list."""
     cells = (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs.items())
     return f"<dl class='facts'>{''.join(cells)}</dl>"
 
@@ -60,6 +61,7 @@ def rate_row(name: str, hits: int, trials: int) -> tuple[str, ...]:
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
+    """The first seeds, and how many more there are."""
     more = f" and {len(seeds) - _SEEDS} more" if len(seeds) > _SEEDS else ""
     return ", ".join(map(str, seeds[:_SEEDS])) + more
 
@@ -207,12 +209,14 @@ def _factors(summary: Summary) -> Iterable[str]:
 
 
 def p_text(factor: Factor) -> str:
+    """A factor's p-value and its corrected one, as text."""
     if factor.p is None or factor.p_corrected is None:
         return "not tested"
     return f"p = {factor.p:.2g}, corrected {factor.p_corrected:.2g}"
 
 
 def factor_figure(factor: Factor) -> str:
+    """The success rates of one factor's bins as a figure."""
     columns = [(each.label.replace(" to ", "\nto "), round(each.total), each.episodes) for each in factor.bins]
     name = f"<b>{escape(factor.name)}</b>" if factor.stands_out else escape(factor.name)
     chart = rate_columns(columns, factor.name.rpartition(".")[2])

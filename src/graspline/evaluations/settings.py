@@ -38,6 +38,7 @@ class EvaluationSettings:
     mujoco: str = mujoco.__version__
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {**dataclasses.asdict(self), "faults": list(self.faults)}
 
     @classmethod
@@ -61,6 +62,7 @@ class EvaluationSettings:
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
+        """The scenario of a seed."""
         task, parameters = self.found_task()
         return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults)
 
@@ -98,6 +100,7 @@ def settings_of(
     faults: Iterable[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> EvaluationSettings:
+    """The settings of an evaluation."""
     return EvaluationSettings(
         task=task.name,
         origin=origin_of(task),

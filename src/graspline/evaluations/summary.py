@@ -24,6 +24,7 @@ class Summary:
     factors: tuple[Factor, ...]
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "summary": {
                 "episodes": self.episodes,
@@ -61,6 +62,7 @@ def in_order(modes: Iterable[str]) -> list[str]:
 
 
 def summarise(evaluation: Evaluation) -> Summary:
+    """The rates, modes and factors of an evaluation."""
     lines = list(evaluation.lines.values())
     by_mode: dict[str, list[int]] = {}
     for line in lines:

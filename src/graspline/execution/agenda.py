@@ -30,7 +30,7 @@ class Agenda:
         self._order = itertools.count()
 
     def put(self, now: int, ticks: int, lane: int, world: int, action: Action) -> None:
-        """Have something done so many ticks from now."""
+        """Have something done this many ticks from now."""
         if world in self._paused:
             self._paused[world].append(_Entry(ticks, next(self._order), lane, world, action))
         else:
@@ -53,6 +53,7 @@ class Agenda:
             heapq.heappush(self._entries, each)
 
     def due(self, now: int) -> bool:
+        """Whether anything is due now."""
         return bool(self._entries) and self._entries[0].when <= now
 
     def pop(self) -> tuple[int, int, Action]:

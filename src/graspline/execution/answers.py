@@ -28,6 +28,7 @@ class Delays:
     ask_s: float = 0.0
 
     def of(self, request: object) -> float:
+        """How long a request takes to be answered."""
         match request:
             case Look() | Looks():
                 return self.look_s

@@ -109,7 +109,7 @@ class Disturber:
         random: np.random.Generator,
         clear_from: Callable[[Array], Clear],
     ) -> None:
-        """`clear_from` tells by the joints (nu,) where a motion begins what it may touch then."""
+        """`clear_from` gives by the joints (nu,) where a motion begins what it may touch then."""
         self._robot, self._tool, self._settings, self._random = robot, tool, settings, random
         self._clear_from = clear_from
 

@@ -77,12 +77,12 @@ class Executor:
         self._joints = [engine.scene.joint_address(name) for name in self.robot.joints]
         self.observers = list(observers)
         self._allow_truth, self._delays, self._record_states = allow_truth, delays or Delays(), record_states
-        self._eyesight, self._agenda = eyesight or Eyesight(engine), Agenda()
+        self._eyesight, self._scheduler = eyesight or Eyesight(engine), Agenda()
         self._lanes = LaneTable(engine.count, self.robot.dt_s)
         # Lanes whose request has ended and whose driver has not been asked yet what comes next.
         self._ended: list[int] = []
         self._motions = MotionPlayer(engine, self._lanes, self._eyesight, photograph)
-        self._paused = PausedLanes(self._lanes, self._motions, self._agenda, thinking or Thinking())
+        self._paused = PausedLanes(self._lanes, self._motions, self._scheduler, thinking or Thinking())
         self._answers = Answers(
             engine,
             self._eyesight,
@@ -97,6 +97,7 @@ class Executor:
 
     @property
     def busy(self) -> bool:
+        """Whether any lane has a driver."""
         return len(self._lanes) > 0
 
     @property
@@ -108,6 +109,7 @@ class Executor:
         return self._lanes.now % BEAT == 0 or not self._lanes
 
     def idle_lanes(self) -> list[int]:
+        """The lanes without a driver."""
         return [lane for lane in range(self.engine.count) if lane not in self._lanes]
 
     def start(
@@ -150,6 +152,7 @@ class Executor:
         self._ended.append(lane)
 
     def time_s(self, lane: int) -> float:
+        """The simulated time of a lane."""
         return self._lanes.time_s(lane)
 
     def paused(self, lane: int) -> bool:
@@ -177,7 +180,7 @@ class Executor:
         self._eyesight.apply(lane, event)
         if mine.logged:
             mine.track.events.append((self._lanes.ticks(lane), event))
-        self.tell(lane, Applied(event))
+        self.notify(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
         """Apply an event after a delay, if the episode now in this lane still runs then."""
@@ -186,7 +189,7 @@ class Executor:
     def call(self, lane: int, delay_s: float, action: Callable[[], object]) -> None:
         """Do something before the first tick after a delay, if the episode now in this lane still runs then."""
         ticks = max(0, round(delay_s * self.robot.control_hz))
-        self._agenda.put(self._lanes.now, ticks, lane, self._lanes[lane].world, action)
+        self._scheduler.put(self._lanes.now, ticks, lane, self._lanes[lane].world, action)
 
     def preempt(self, lane: int) -> None:
         """Stop a lane in whatever state it is: unwind its driver, brake within limits, hold."""
@@ -196,12 +199,12 @@ class Executor:
             command = self._paused.end(lane) if lane in self._paused else self._motions.cut(lane)
             self._part(lane, mine.unwind(), command)
 
-    def tell(self, lane: int, happening: Happening) -> None:
+    def notify(self, lane: int, notification: Happening) -> None:
         """Let the observers know."""
         if self.observers:
             time_s = self.time_s(lane)
             for observer in self.observers:
-                observer(lane, time_s, happening)
+                observer(lane, time_s, notification)
 
     # The tick
 
@@ -222,7 +225,7 @@ class Executor:
         Such a lane must be resumed before the next tick. An environment, which knows only later what its driver will
         say, uses the halves.
         """
-        if self._agenda.due(self._lanes.now):
+        if self._scheduler.due(self._lanes.now):
             self._call_due()
         lanes, rows = self._lanes.moving()
         diverged = self.engine.step(self._motions.controls(rows), lanes)
@@ -238,8 +241,8 @@ class Executor:
         return bool(self._ended)
 
     def _call_due(self) -> None:
-        while self._agenda.due(self._lanes.now):
-            lane, world, action = self._agenda.pop()
+        while self._scheduler.due(self._lanes.now):
+            lane, world, action = self._scheduler.pop()
             mine = self._lanes.get(lane)
             if mine is not None and mine.world == world:
                 action()
@@ -286,7 +289,7 @@ class Executor:
 
     def _drive(self, lane: int, reply: Reply, asked: list[LaneRequest], finished: Done) -> None:
         """Give the driver its reply and take up what it requests next, until that takes time or joins a batch."""
-        mine, announce = self._lanes[lane], functools.partial(self.tell, lane)
+        mine, announce = self._lanes[lane], functools.partial(self.notify, lane)
         try:
             while True:
                 request = mine.next_request(reply, announce)
@@ -295,7 +298,7 @@ class Executor:
                     self._motions.put(lane, request)
                     return
                 for look in looks_of(request):
-                    self.tell(lane, Looked(look.camera))
+                    self.notify(lane, Looked(look.camera))
                 if self._answers.batched(request):
                     asked.append(LaneRequest(lane, request, reply.command))
                     return
@@ -361,5 +364,5 @@ class Executor:
             except Exception:
                 how = Finished("crashed", error=how.error + traceback.format_exc())
         self._motions.clear(lane)
-        self.tell(lane, how)
+        self.notify(lane, how)
         finished[lane] = how, self._lanes.leave(lane)

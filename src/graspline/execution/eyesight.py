@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
-    """One instant as eyes may see it: truth, the coordinates a picture is drawn from, and when that was."""
+    """One instant as eyes may see it: truth, the coordinates a picture is rendered from, and when that was."""
 
     truth: Array
     qpos: Array
@@ -55,10 +55,12 @@ class Eyesight:
         self.late: set[int] = set()
 
     def heal(self, lane: int) -> None:
+        """End all faults of a lane's cameras."""
         self._troubles.pop(lane, None)
         self.late.discard(lane)
 
     def apply(self, lane: int, event: Event) -> None:
+        """Apply an event that affects cameras."""
         match event:
             case See():
                 self.heal(lane)
@@ -93,7 +95,7 @@ class Eyesight:
         return row
 
     def picture(self, lane: int, camera: str) -> tuple[Array | None, Array]:
-        """What a camera's picture is drawn from, None if it is black, and how wrong it is about its own place (m)."""
+        """What a camera's image is rendered from, None if it is black, and the error of the camera's own place (m)."""
         trouble = self._troubles.get(lane)
         if trouble is None:
             return self._engine.qpos[lane], np.zeros(3)
@@ -149,7 +151,7 @@ class Eyesight:
 
 
 def shown_tick(events: Sequence[tuple[int, Event]], tick: int, camera: str, control_hz: int) -> int | None:
-    """For pictures drawn from a log: after which tick's end a camera's picture at `tick` shows; None if it is black."""
+    """For images rendered from a log: after which tick's end a camera's image at `tick` shows; None if it is black."""
     black = False
     # Since when this camera, and all, are frozen; since when all are late, and by how many ticks.
     frozen: dict[str, int] = {}

@@ -47,6 +47,7 @@ class GuardTable:
         self._guards: dict[int, Guard] = {}
 
     def put(self, lane: int, guard: Guard, rate_hz: float, began: int) -> None:
+        """Evaluate this guard for a lane from now on."""
         self._guards[lane] = guard
         phase = self._phase_of[lane] = began % self.every
         self._phase[phase, lane] = True
@@ -60,6 +61,7 @@ class GuardTable:
                 column[lane] = np.nan
 
     def clear(self, lane: int) -> None:
+        """Stop evaluating a lane's guard."""
         if self._guards.pop(lane, None) is not None:
             self._parameters[lane] = np.nan
             self._held[lane] = 0
@@ -80,7 +82,7 @@ class GuardTable:
         """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
         true, measured = self._kind.evaluate(rows, self._parameters)
         if fresh is not None:
-            # What a lane without a new sight measured last stays, whoever else is judged now.
+            # What a lane without a new sight measured last stays, whichever lanes are judged now.
             self._measured = self._measured or tuple(np.full(column.shape, np.nan) for column in measured)
             for new, old in zip(measured, self._measured, strict=True):
                 np.copyto(old, new, where=fresh)
@@ -100,9 +102,11 @@ class GuardTable:
         return guard.evidence(values)
 
     def has_fired(self, lane: int) -> bool:
+        """Whether the guard has held for as long as it must."""
         return bool(self._held[lane] >= self._needed[lane])
 
     def guard(self, lane: int) -> Guard:
+        """The guard of a lane."""
         return self._guards[lane]
 
 
@@ -117,6 +121,7 @@ class GuardTables:
 
     @property
     def busy(self) -> bool:
+        """Whether any lane has a guard."""
         return bool(self._of_lane)
 
     def reads_command(self, now: int) -> bool:
@@ -176,4 +181,5 @@ class GuardTables:
         return None
 
     def evidence(self, lane: int) -> Evidence:
+        """What the guards of a lane measured last."""
         return tuple(found for table in self._of_lane.get(lane, ()) for found in table.evidence(lane))

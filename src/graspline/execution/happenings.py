@@ -1,4 +1,4 @@
-"""What observers are told: one union of frozen events. Log, video, panel and faults use nothing else."""
+"""Notifications to observers: one union of frozen events. Log, video, panel and faults use nothing else."""
 
 from __future__ import annotations
 
@@ -65,17 +65,21 @@ class Noticed:
     about: str
     facts: Mapping[str, object]
     evidence: Evidence = ()
-    # Only for those who look closely.
+    # Only for observers that follow every tick.
     detail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
+    """A camera's image was taken, or none was needed."""
+
     camera: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
+    """An event was applied to the lane."""
+
     event: Event
 
 
@@ -115,4 +119,8 @@ Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Answered |
 
 
 class Observer(Protocol):
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None: ...
+    """Is called with every notification of a lane and its time."""
+
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Receive a notification of a lane."""
+        ...

@@ -66,7 +66,7 @@ class LaneState:
         else:
             request = self.driver.send(reply)
         while isinstance(request, Announce):
-            announce(request.happening)
+            announce(request.notification)
             request = self.driver.send(None)
         self.until_s = ENDLESS
         if isinstance(request, Within):
@@ -114,6 +114,7 @@ class LaneTable:
             raise WiringError(f"lane {lane} plays nothing; busy lanes: {sorted(self._states)}") from None
 
     def get(self, lane: int) -> LaneState | None:
+        """The state of a lane; None if it has no driver."""
         return self._states.get(lane)
 
     def enter(self, lane: int, make_driver: Callable[[Reply], Driver], track: Track, *, logged: bool) -> None:
@@ -155,6 +156,7 @@ class LaneTable:
         return (self.now if mine.paused is None else mine.paused.since) - mine.began
 
     def time_s(self, lane: int) -> float:
+        """The simulated time of a lane."""
         return self.ticks(lane) * self._dt_s
 
     def moving(self) -> tuple[NDArray[np.intp], NDArray[np.intp] | slice]:

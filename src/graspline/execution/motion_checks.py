@@ -1,4 +1,4 @@
-"""What a motion must keep to before any lane plays it, whoever made it."""
+"""What a motion must keep to before any lane plays it, whatever made it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class MotionPlayer:
     ) -> None:
         """`photograph` takes the pictures of what motions watch by camera."""
         self._engine, self._lanes, self._robot = engine, lanes, engine.scene.robot
-        self._reel = Reel(self._robot, engine.count)
+        self._buffer = Reel(self._robot, engine.count)
         self._next_stop = NEVER
         self._guards = GuardTables(engine.count, self._robot.control_hz)
         self._photograph = photograph
@@ -54,9 +54,9 @@ class MotionPlayer:
         if mine.until_s != ENDLESS:
             left = math.ceil((mine.until_s - self._lanes.time_s(lane)) * self._robot.control_hz - 1e-9)
             ticks = min(ticks, max(1, left))
-        self._reel.put(lane, motion.path, now, ticks)
+        self._buffer.put(lane, motion.path, now, ticks)
         self._next_stop = min(self._next_stop, now + ticks)
-        # Nothing is looked at, and no noise drawn, for guards that do not ask.
+        # Nothing is looked at, and no noise sampled, for guards that do not ask.
         watch = motion.watch
         follows = watch is not None and any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
         steadiness = follows and any(isinstance(guard, Unsteady) for guard in motion.guards)
@@ -72,22 +72,22 @@ class MotionPlayer:
         self._guards.load(lane, (), 0.0, began)
         self._sights.aim(lane, None, now, began)
         self._places.aim(lane, None, now, began)
-        self._reel.clear(lane)
+        self._buffer.clear(lane)
 
     def command(self, lane: int) -> Command:
         """Where the reference of a lane's motion is now."""
-        return self._reel.command(lane, self._lanes.now)
+        return self._buffer.command(lane, self._lanes.now)
 
     def cut(self, lane: int) -> Command:
         """End the motion here: log what was played and return the command in force."""
         mine, now = self._lanes[lane], self._lanes.now
         if mine.logged:
-            mine.track.append(mine.motion.path, self._reel.played(lane, now), mine.motion.disturbed)
-        return self._reel.command(lane, now)
+            mine.track.append(mine.motion.path, self._buffer.played(lane, now), mine.motion.disturbed)
+        return self._buffer.command(lane, now)
 
     def ended_by(self, lane: int) -> tuple[Guard | Completed | TimedOut, Evidence]:
         """What ended a lane's motion, and what its guards measured last."""
-        completed = self._reel.played(lane, self._lanes.now) == self._lanes[lane].motion.path.ticks
+        completed = self._buffer.played(lane, self._lanes.now) == self._lanes[lane].motion.path.ticks
         guard, evidence = self._guards.fired(lane), self._guards.evidence(lane)
         return guard if guard is not None else "completed" if completed else "timed_out", evidence
 
@@ -95,7 +95,7 @@ class MotionPlayer:
 
     def controls(self, rows: Rows) -> Array:
         """What the servos of moving lanes get in the tick that begins now, (n, nu)."""
-        return self._reel.controls(rows, self._lanes.now)
+        return self._buffer.controls(rows, self._lanes.now)
 
     def ended(self, rows: Rows, *, diverged: bool) -> list[int]:
         """Lanes whose motion has ended after a tick: by its guards, its time, or because physics diverged."""
@@ -103,7 +103,7 @@ class MotionPlayer:
         fired = self._fired(rows) if self._guards.busy else None
         if fired is None and not diverged and now < self._next_stop:
             return []
-        done = self._reel.stop <= now
+        done = self._buffer.stop <= now
         if fired is not None:
             done |= fired
         if diverged:
@@ -115,12 +115,12 @@ class MotionPlayer:
 
     def find_next_stop(self) -> None:
         """Find out when the next motion ends; to be called after motions have been put or cleared."""
-        self._next_stop = int(self._reel.stop.min())
+        self._next_stop = int(self._buffer.stop.min())
 
     def _fired(self, rows: Rows) -> NDArray[np.bool_] | None:
         now = self._lanes.now
         if self._guards.reads_command(now):
-            self._rows.command[rows] = self._reel.references(rows, now)
+            self._rows.command[rows] = self._buffer.references(rows, now)
         fresh, fresh_places = self._see(self._sights), self._see(self._places)
         self._pictures.clear()
         return self._guards.evaluate(self._rows, fresh, now, fresh_places)

@@ -20,8 +20,8 @@ from graspline.motion.path import Command
 class PausedLanes:
     """The lanes of an executor that are paused, each with the request that it waits for."""
 
-    def __init__(self, lanes: LaneTable, motions: MotionPlayer, agenda: Agenda, thinking: Thinking) -> None:
-        self._lanes, self._motions, self._agenda, self._thinking = lanes, motions, agenda, thinking
+    def __init__(self, lanes: LaneTable, motions: MotionPlayer, scheduler: Agenda, thinking: Thinking) -> None:
+        self._lanes, self._motions, self._scheduler, self._thinking = lanes, motions, scheduler, thinking
         self._asked: dict[int, LaneRequest] = {}
 
     def __bool__(self) -> bool:
@@ -36,7 +36,7 @@ class PausedLanes:
             assert isinstance(each.request, Solve)
             self._thinking.begin(each.lane, each.request)
             self._asked[each.lane] = each
-            self._agenda.pause(self._lanes[each.lane].world, self._lanes.now)
+            self._scheduler.pause(self._lanes[each.lane].world, self._lanes.now)
             self._motions.clear(each.lane)
             self._lanes.pause(each.lane, each.command)
         return []
@@ -45,7 +45,7 @@ class PausedLanes:
         """Let time pass again in a lane, whether or not there is an answer; returns the command in force."""
         del self._asked[lane]
         self._thinking.drop(lane)
-        self._agenda.go_on(self._lanes[lane].world, self._lanes.now)
+        self._scheduler.go_on(self._lanes[lane].world, self._lanes.now)
         return self._lanes.go_on(lane)
 
     def deliver(self, give: Callable[[list[LaneAnswer]], None]) -> None:

@@ -39,6 +39,7 @@ class Reel:
         self.stop[lane] = now + min(ticks, length)
 
     def clear(self, lane: int) -> None:
+        """Drop a lane's trajectory."""
         self.stop[lane] = NEVER
 
     def controls(self, lanes: Lanes, now: int) -> Array:

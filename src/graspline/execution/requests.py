@@ -136,7 +136,7 @@ class Ask:
 class Announce:
     """A word from the driver to the observers; takes no time and gets no answer."""
 
-    happening: Happening
+    notification: Happening
 
 
 Request = Motion | Look | Looks | Solve[Any] | Ask | Announce
@@ -184,6 +184,7 @@ def solved(function: Callable[..., T], *arguments: object) -> Generator[Request,
 def pictured(
     camera: str, width: int = 320, height: int = 240, *, depth: bool = False
 ) -> Generator[Request, Reply, Picture]:
+    """Request a camera's image and return it."""
     reply = yield Look(camera, width, height, depth)
     return cast(Picture, reply.value)
 

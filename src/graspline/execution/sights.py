@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-# Over so many sightings an object's distance from the tool must be steady.
+# Over this many sightings an object's distance from the tool must be steady.
 STEADY_OVER = 10
 
 
@@ -31,7 +31,7 @@ class _Aim:
     columns: slice
     period: int
     due: int
-    # The last horizontal distances between tool and object, if anybody asks how steady they are.
+    # The last horizontal distances between tool and object, if a guard asks how steady they are.
     apart_m: deque[float] | None
 
 

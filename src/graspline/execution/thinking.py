@@ -1,4 +1,4 @@
-"""What lanes ask to be computed, a question at a time, by whoever finds the time.
+"""Computations that lanes request, done one question at a time by the process that has time.
 
 An engine that steps thousands of lanes at once would wait for the few that plan. There a lane that has asked stands
 still instead, no time passing in it, until there is an answer; what it does then is the same to the last bit.
@@ -34,13 +34,14 @@ class Thinking:
             self._found[lane] = Crash(traceback.format_exc())
 
     def drop(self, lane: int) -> None:
-        """Nobody wants to know any more what this lane asked."""
+        """Drop what this lane asked."""
         self._rounds.drop(lane)
         self._whole.pop(lane, None)
         self._found.pop(lane, None)
 
     @property
     def under_way(self) -> bool:
+        """Whether anything is being computed."""
         return bool(self._rounds.under_way or self._whole)
 
     def go_on(self) -> bool:

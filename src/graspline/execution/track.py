@@ -15,8 +15,8 @@ from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 
-# Where a motion ends while the arm is pushed off its path, what is intended gives way to where the arm is over so many
-# ticks: the next motion starts from there.
+# Where a motion ends while the arm is pushed off its path, what is intended gives way to where the arm is over this
+# many ticks: the next motion starts from there.
 _GIVE_WAY = 12
 
 
@@ -52,6 +52,7 @@ class Track:
         self.ticks += played
 
     def append_state(self, qpos: Array) -> None:
+        """Keep a copy of a state."""
         self._states.append(qpos.copy())
 
     def reference(self) -> tuple[Array, Array]:

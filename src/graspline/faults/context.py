@@ -30,7 +30,7 @@ class FaultContext:
     engine: Engine
     lane: int
     variation: Variation
-    # A fault draws from nothing else, so that a scenario gives the same bits in any lane.
+    # A fault takes random numbers from nothing else, so that a scenario gives the same bits in any lane.
     random: np.random.Generator
     # The object that a fault strikes: what the task announced last, until `aim` asks the task's hints.
     target: str
@@ -48,6 +48,7 @@ class FaultContext:
 
     @property
     def scene(self) -> Scene:
+        """The scene."""
         return self.engine.scene
 
     def aim(self) -> None:
@@ -71,17 +72,21 @@ class FaultContext:
         return min(names, key=lambda name: float(np.linalg.norm(self.position_m(name) - point_m)), default="")
 
     def position_m(self, name: str) -> Array:
+        """The position of an object in the world."""
         at = self.scene.joint_address(name)
         return self.engine.qpos[self.lane, at : at + 3].copy()
 
     def quaternion(self, name: str) -> Array:
+        """The rotation of an object in the world."""
         at = self.scene.joint_address(name)
         return self.engine.qpos[self.lane, at + 3 : at + 7].copy()
 
     def velocity_m_s(self, name: str) -> Array:
+        """The velocity of an object in the world."""
         return self.engine.truth[self.lane, self.engine.layout.truth[f"{name}.velocity"]].copy()
 
     def half_extents_m(self, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self.engine.half_extents_m(self.lane, name)
 
     def tool_m(self) -> Array:
@@ -102,6 +107,7 @@ class FaultContext:
         return self.variation.values(self.scene.model, field, element)
 
     def mass_kg(self, name: str) -> float:
+        """The mass of an object."""
         return self.number("body_mass", name)[0]
 
 

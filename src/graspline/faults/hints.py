@@ -1,4 +1,4 @@
-"""What a task tells faults about its scene. Every default suits objects on a table in front of an arm."""
+"""What faults need to know about a task's scene. Every default suits objects on a table in front of an arm."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def announced_target(context: FaultContext) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultHints(Generic[P]):
-    """What a task tells faults about its scene: what they strike, and how hard.
+    """What faults need to know about a task's scene: what they strike, and how hard.
 
     >>> from graspline import FaultHints
     >>> FaultHints(hit_m=0.1).shove_m_s["ball"]

@@ -15,6 +15,7 @@ def no_target(context: FaultContext) -> str:
 
 
 def target_of(context: FaultContext) -> str:
+    """The name of the object that the fault affects."""
     return context.target
 
 
@@ -43,4 +44,4 @@ PERSON = Need(
     in_state=lambda rehearsed: "" if rehearsed.met else "no person ever comes",
     now=_no_person,
 )
-"""A person is there, to whom the robot hands something over."""
+"""A person is there that the robot hands something over to."""

@@ -70,6 +70,7 @@ def jaws_for(robot: Robot, estimate: Belief, variables: GrabVariables, grip: Gri
 def grips_for(
     robot: Robot, estimate: Belief, variables: GrabVariables, ground_m: float = 0.0
 ) -> tuple[Grip, ...] | Measurement:
+    """The grips that an object's width allows, or the measurement that forbids all."""
     clear_m = ground_m + GROUND_M
     return grips_of(estimate, robot.hand, clear_m, variables.object_z_m, crosswise=variables.cross_axis)
 
@@ -213,6 +214,7 @@ class Case:
         return self._rejected("grasp", "pad_overlap", at_least("pad_overlap", shared, OVERLAP_M, "m"))
 
     def top_m(self) -> float:
+        """The height of the object's top."""
         return self.grip.middle_m + self.half_height_m
 
     def blocked(self, stage: StageName, path: Path, around: tuple[Belief, ...]) -> GrabRefusal | None:

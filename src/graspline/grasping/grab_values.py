@@ -80,6 +80,7 @@ class Staged:
 
     @property
     def joints_rad(self) -> Array:
+        """The joints at the end."""
         return self.path.end
 
 
@@ -103,6 +104,7 @@ class GrabPlan:
 
     @property
     def final(self) -> Staged:
+        """The last stage."""
         return self.stages[-1]
 
 
@@ -154,4 +156,5 @@ class GrabQuery:
 
     @property
     def robot(self) -> Robot:
+        """The robot that grasps."""
         return self.world.robot

@@ -38,6 +38,7 @@ class HandPose:
 
     @property
     def top(self) -> bool:
+        """Whether the hand comes from above."""
         return self.pitch_rad >= TOP_RAD
 
     def after(self, slip: Slip) -> HandPose:
@@ -62,7 +63,7 @@ def hand_poses(solid: Belief, known: Sequence[AnnotatedGrasp]) -> tuple[HandPose
 
 
 def grasps_of_shape(solid: Belief) -> tuple[AnnotatedGrasp, ...]:
-    """Grasps in the solid's own frame, for one that nobody knows."""
+    """Grasps in the solid's own frame, for one of an unknown kind."""
     x, y, z = (float(half) for half in solid.half_extents_m)
     match solid.shape:
         case "box":

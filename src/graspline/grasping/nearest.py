@@ -15,7 +15,7 @@ from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
 
-# Where else the object is tried: so far away, in so many directions, so much turned.
+# Where else the object is tried: distances, number of directions, and turns.
 _SHIFTS_M = np.concatenate([np.arange(0.005, 0.04, 0.005), np.arange(0.04, 0.301, 0.01)])
 _DIRECTIONS = 24
 _TURNS_RAD = np.radians([0, 10, -10, 20, -20, 35, -35, 60, -60, 90])
@@ -24,7 +24,7 @@ _APPROACHES = (1.0, 0.8, 0.6, 0.4, 0.2)
 _HEIGHTS_M = np.concatenate([np.arange(0.0, 0.03, 0.001), np.arange(0.03, 0.12, 0.005)])
 # A turn of a radian counts like this way.
 _TURN_M = 0.03
-# So many poses that inverse kinematics reaches are planned in full, none of them close to one that failed.
+# Poses that inverse kinematics reaches and that are planned in full, none of them close to one that failed.
 _TRIED = 40
 _ALIKE_M = 0.004
 # How far a moved object keeps from others.
@@ -117,7 +117,7 @@ def _nearest(query: GrabQuery) -> Nearest | None:
             continue
         elsewhere = _moved(query, case, pose)
         if _lies_free(elsewhere) and isinstance(attempt(elsewhere), GrabPlan):
-            return _told(query, case, pose)
+            return _as_nearest(query, case, pose)
         failed.append(pose)
         if len(failed) == _TRIED:
             return None
@@ -192,7 +192,7 @@ def _moved(query: GrabQuery, case: Case, pose: _Pose) -> GrabQuery:
     return replace(query, estimate=replace(estimate, position_m=position, quaternion=turned), variables=variables)
 
 
-def _told(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
+def _as_nearest(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
     (x, y), z = _stands_m(query, case, pose), float(pose.centre[2])
     yaw = 2 * float(np.arctan2(query.estimate.quaternion[3], query.estimate.quaternion[0])) + pose.turn_rad
     return Nearest(

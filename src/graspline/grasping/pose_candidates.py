@@ -103,6 +103,7 @@ class PoseCandidates:
 
     @property
     def any_usable(self) -> bool:
+        """Whether any candidate can be used."""
         return bool(self._usable.any())
 
     def all_usable(self) -> Planning[bool]:

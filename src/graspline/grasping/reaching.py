@@ -37,7 +37,7 @@ Todo = tuple[tuple[HandPose, Array], ...]
 Touching = tuple[tuple[Part, Belief], ...]
 
 UP = np.array([0.0, 0.0, 1.0])
-# Of each pose, so many postures are checked for collisions, and so many that pass are tried for a way.
+# For each pose: postures that are checked for collisions, and those passing that are tried for a way.
 _POSTURES, _WAYS = 24, 3
 # What a radian of lean counts as, in seconds of travel.
 _LEAN_S = 1.5
@@ -104,14 +104,14 @@ class ReachQuery:
     clearance_m: float = ROOM_CLEARANCE_M
 
 
-def told(refused: Sequence[Refusal]) -> Evidence:
+def as_evidence(refused: Sequence[Refusal]) -> Evidence:
     """Why poses were refused, and how many for each reason, the commonest first."""
     reasons = Counter(each.check for each in refused)
     return tuple(at_most(f"refused: {reason}", count, 0) for reason, count in reasons.most_common(_REASONS))
 
 
 def tool_of(robot: Robot, pose: HandPose) -> Pose:
-    """Where the tool is when the pads hold what is as wide as the pose says: tips draw back as they open."""
+    """Where the tool is when the pads hold what is as wide as the pose says: tips recede as they open."""
     middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(pose.width_m)))
     return Pose(position_m=pose.position_m - pose.rotation @ middle, rotation=pose.rotation)
 

@@ -239,7 +239,7 @@ def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planni
 
 
 def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | Refusal:
-    """The way to above the object: straight in joint space, or around by drawing the arm in first."""
+    """The way to above the object: straight in joint space, or around by retracting the arm first."""
     ways = (straight,) if query.start.moving else (straight, by_home)
     check = functools.partial(_check, query, grasp, "approach")
     return route(query.robot, query.start, ready, check, ways=ways, speed=speed)

@@ -126,7 +126,9 @@ class Arm(Protocol):
     """
 
     @property
-    def limits(self) -> ArmLimits: ...
+    def limits(self) -> ArmLimits:
+        """The limits of its joints."""
+        ...
 
     @property
     def axis_m(self) -> tuple[float, float]:

@@ -285,6 +285,7 @@ def postures(
 
 
 def unreached(position_m: Array, rotation: Array, margin: float) -> Evidence:
+    """Why a pose is out of reach: each measurement with its limit."""
     return solve(position_m[None], rotation, margin=margin).explain(0)
 
 
@@ -310,6 +311,7 @@ def hand_above_m(rotation: Array) -> float:
 
 
 def looking_over(joints: Array) -> Array:
+    """The posture with the lift up and the arm leaning forward, so that the head sees over it."""
     row = joints.copy()
     row[_LIFT], row[_FLEX], row[_WRIST_FLEX] = UPPER[_LIFT] - _SPARE_M, -_LEANING_RAD, 0.0
     return row

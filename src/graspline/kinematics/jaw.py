@@ -30,6 +30,7 @@ class Line:
     worst_m: float
 
     def gap_m(self, angle_rad: Array) -> Array:
+        """The opening of the jaws at these angles."""
         return self.at_zero_m + self.rate_m_per_rad * angle_rad
 
 

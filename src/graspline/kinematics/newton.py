@@ -43,6 +43,7 @@ class Goals:
     headed: bool = True
 
     def of(self, lanes: Indices) -> Goals:
+        """The goals of these lanes."""
         return Goals(
             position_m=self.position_m[:, lanes],
             tool_m=self.tool_m[:, lanes],

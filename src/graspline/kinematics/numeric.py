@@ -65,6 +65,7 @@ class NumericArm:
 
     @property
     def branches(self) -> int:
+        """How many joint solutions are tried for a pose."""
         return len(self._seeds.way)
 
     def solve(
@@ -166,6 +167,7 @@ class NumericArm:
         return point.T, posture.rotation.transpose(2, 0, 1)
 
     def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        """Joints along a line of points, from those nearby; None where a point is out of reach."""
         return follow_solutions(self, points_m, rotation, near_rad, tool_m, self._structure.home)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
@@ -185,9 +187,11 @@ class NumericArm:
         return np.atleast_2d(np.asarray(joints_rad, float))[:, : len(self._structure.home)].T
 
     def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        """How far the gripper is from straight down."""
         return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         structure = self._structure
         return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
 

@@ -38,7 +38,7 @@ class ToolPose:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reach:
-    """The kinematics of one arm, for operators who name poses."""
+    """The kinematics of one arm, for operators that name poses."""
 
     robot: Robot
     arm: Arm

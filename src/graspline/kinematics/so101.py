@@ -261,6 +261,7 @@ class So101Arm:
     forward = staticmethod(forward)
 
     def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        """Joints along a line of points, from those nearby; None where a point is out of reach."""
         return follow_solutions(self, points_m, rotation, near_rad, tool_m, np.zeros(5))
 
     def pitch_rad(self, joints_rad: Array) -> Array:
@@ -268,11 +269,13 @@ class So101Arm:
         return joints_rad[:, 1:4].sum(axis=1)
 
     def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        """How far the gripper is from straight down."""
         pitch = joints_rad[:, 1] + joints_rad[:, 2] + joints_rad[:, 3]
         level = np.cos(pitch) * np.cos(ROLL_OFFSET_RAD - joints_rad[:, WRIST_ROLL])
         return np.abs(np.arcsin(np.clip(level, -1, 1)))
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         return jaw_heading(position_m, across_m, float(joints_rad[WRIST_ROLL]))
 
 

@@ -290,6 +290,7 @@ class Ur5eArm:
         backwards: bool = True,
         branch: Indices | int | None = None,
     ) -> Solutions:
+        """Joint solutions for tool poses, every branch."""
         position = np.atleast_2d(np.asarray(position_m, float))
         count = len(position)
         ways = 1 if yaw_rad is not None else len(_ANY_YAW)
@@ -311,11 +312,13 @@ class Ur5eArm:
         )
 
     def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
+        """Position and rotation of the tool."""
         joints, tool = np.atleast_2d(np.asarray(joints_rad, float)), np.asarray(tool_m, float)
         point, rotation = forward(joints[:, :6], TOOL_M + tool[..., 0])
         return point + rotation[..., 1] * tool[..., 1:2] + rotation[..., 2] * tool[..., 2:], rotation
 
     def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        """Joints along a line of points, from those nearby; None where a point is out of reach."""
         near, tool = np.asarray(near_rad, float)[:6], np.asarray(tool_m, float)
         points = _on_axis(points_m, rotation, tool)
         found = _solve(points, rotation, TOOL_M + tool[0], near[LAST])
@@ -330,9 +333,11 @@ class Ur5eArm:
         return np.arctan2(-rotation[:, 2, 0], ahead)
 
     def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        """How far the gripper is from straight down."""
         return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         # Wrist 3 turns about the approach.
         return heading_that_keeps_wrist(self, 1.0, np.zeros(3), position_m, across_m, joints_rad)
 

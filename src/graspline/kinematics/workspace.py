@@ -127,7 +127,7 @@ class Coverage:
     """Of random poses inside the bounds with their margin, the share that inverse kinematics accepts."""
 
     poses: int
-    # With the heading as drawn, and with that or the opposite one: jaws grasp alike both ways round.
+    # With the heading as sampled, and with that or the opposite one: jaws grasp alike both ways round.
     share: float
     share_either_way: float
 
@@ -139,7 +139,7 @@ class Workspace:
     survey: Survey
     samples: int
     general: Bounds
-    # Radius and height of some of the samples, to draw.
+    # Radius and height of some of the samples, to plot.
     cloud_m: Array
     section: Section
     coverage: Coverage

@@ -47,7 +47,7 @@ def first_seed(task: Task[Any], parameters: Parameters) -> int:
     if task.shows_well is None:
         return 0
     for seed in range(SEEDS):
-        if task.shows_well(parameters, Scenario(task=task, parameters=parameters, seed=seed).draw()):
+        if task.shows_well(parameters, Scenario(task=task, parameters=parameters, seed=seed).sample()):
             return seed
     return 0
 

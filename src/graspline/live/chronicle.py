@@ -41,16 +41,17 @@ class Chronicle:
         """The machine begins, with all of its budgets."""
         self.retries = dict(self._machine.budgets)
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
-        match happening:
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Keep the state and the outcomes of the lane."""
+        match notification:
             case Entered():
-                self.state, self.since_s = happening.state, time_s
-                if happening.state in self._paths:
-                    self._entered(happening.state)
+                self.state, self.since_s = notification.state, time_s
+                if notification.state in self._paths:
+                    self._entered(notification.state)
             case Ended():
-                self._ended(time_s, happening)
+                self._ended(time_s, notification)
             case Applied():
-                self._applied(happening.event)
+                self._applied(notification.event)
             case Finished():
                 self.state = ""
             case _:

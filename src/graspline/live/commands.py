@@ -1,4 +1,4 @@
-"""What a session can be told to do, and what it answers. Plain values, so that any front door can make them."""
+"""The commands of a session, and what it answers. Plain values, so that any front door can make them."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ Command = ArmCommand | SceneCommand | AsideCommand | ConsoleCommand
 
 
 class Ticket:
-    """What one who gave a command waits on. Any thread may wait.
+    """What the caller that gave a command waits on. Any thread may wait.
 
     It is settled as soon as the session knows how it ends, and delivered once a snapshot shows it: a client with a
     result finds the newest snapshot no older.
@@ -274,6 +274,7 @@ class Ticket:
 
     @property
     def done(self) -> bool:
+        """Whether the command has been answered."""
         return self._future.done()
 
     def result(self, timeout_s: float | None = None) -> Result:
@@ -298,7 +299,7 @@ class Ticket:
                 callback(result)
 
     def deliver(self) -> bool:
-        """Let those know who wait, if it is settled; whether it is."""
+        """Notify the waiting callers, if it is settled; whether it is."""
         if self.settled is not None and not self._future.done():
             self._future.set_result(self.settled)
         return self.settled is not None

@@ -87,11 +87,11 @@ class Labour(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A scene that is about to replace this one, once it is drawn."""
+    """A scene that is about to replace this one, once it is sampled."""
 
     order: Order
     scenario: Scenario
-    drawn: Future[Draw]
+    sampled: Future[Draw]
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Conductor:
         parameters: Parameters,
         seed: int,
         *,
-        labour: Labour,
+        background: Labour,
         console: Console | None = None,
         hand_over: Callable[[Episode], None] | None = None,
         place: RecordingPlace | None = None,
@@ -118,18 +118,18 @@ class Conductor:
         recording: str = "",
     ) -> None:
         self._task, self._parameters, self._console = task, parameters, console
-        self._labour, self._hand_over, self._ask_timeout_s = labour, hand_over, ask_timeout_s
+        self._background, self._hand_over, self._ask_timeout_s = background, hand_over, ask_timeout_s
         self._place = place or RecordingPlace()
         self.scene = task.scene(parameters)
         self._machine = task.machine(parameters)
         self._engine = CpuEngine(self.scene, 1, 1)
         self._instruments = Instruments(self.scene)
-        self._chronicle = Chronicle(self._machine, lambda: self._engine.qpos[_LANE].copy())
+        self._history = Chronicle(self._machine, lambda: self._engine.qpos[_LANE].copy())
         uses_truth = task.uses_truth(parameters)
         self._runner = EpisodeRunner(
             self._engine,
             allow_truth=uses_truth,
-            observers=[self._chronicle],
+            observers=[self._history],
             record_states=True,
             ask=self._answer,
             solve=self._solve,
@@ -138,7 +138,7 @@ class Conductor:
         self._executor = self._runner.executor
         self._operator = Operator(self.scene, console=console, sees_truth=uses_truth)
         self._scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        self._draw = self._scenario.draw()
+        self._sampled = self._scenario.sample()
         self._play: Literal["operator", "task", "replay", "teleop"] = "operator"
         self._teleop: TeleopPilot | None = None
         # What ends the episode that is driven, as soon as something does; and seeds of those that were kept.
@@ -154,17 +154,19 @@ class Conductor:
         self._message, self._verdict, self._recording = "", "", recording
         self._reset_required = False
         self._episodes = 0
-        self._qpos = self._draw.start
+        self._qpos = self._sampled.start
         self._command_rad, self._time_s = self._executor.robot.home, 0.0
         self._clear()
-        self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+        self._runner.enter(_LANE, self._scenario, self._sampled, self._operator.drive, logged=False)
 
     @property
     def dt_s(self) -> float:
+        """The length of a control step."""
         return self._executor.robot.dt_s
 
     @property
     def mode(self) -> Mode:
+        """What the session is doing."""
         if self.stopping:
             return "stopping"
         if self._play in ("operator", "teleop"):
@@ -173,7 +175,7 @@ class Conductor:
 
     def tick(self) -> None:
         """One control tick."""
-        if self._change is not None and self._change.drawn.done():
+        if self._change is not None and self._change.sampled.done():
             self._make_way(self._change)
         if self._executor.busy:
             if self._console is not None:
@@ -186,8 +188,9 @@ class Conductor:
         self._settle_stops()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         # Graphics contexts end in the thread in which they began.
-        self._labour.begin(self._runner.close).result()
+        self._background.begin(self._runner.close).result()
 
     def say(self, message: str) -> None:
         """Tell people something."""
@@ -226,7 +229,7 @@ class Conductor:
                 order.ticket.settle(result)
             elif order.ticket.settled is None and not isinstance(order.command, Drive):
                 # Something new begins: what was said and measured before is of no interest any more.
-                self._message, self._chronicle.evidence = "", ()
+                self._message, self._history.evidence = "", ()
         except Exception as error:
             _LOG.exception("%s failed", order.name)
             order.ticket.settle(Refused(reason=f"{order.name} failed: {type(error).__name__}: {error}"))
@@ -244,7 +247,7 @@ class Conductor:
             case Answer():
                 return self._take_answer(command.text)
             case Select() | PostObject() | WithdrawObject() | SetVariables():
-                return self._tell_console(command)
+                return self._command_console(command)
             case _ if (busy := self._busy()) is not None:
                 return busy
             case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop():
@@ -258,7 +261,7 @@ class Conductor:
             case _:
                 return self._operator.take(order)
 
-    def _tell_console(self, command: Select | PostObject | WithdrawObject | SetVariables) -> Result:
+    def _command_console(self, command: Select | PostObject | WithdrawObject | SetVariables) -> Result:
         console = self._console
         if console is None:
             return Refused(reason=NO_CONSOLE)
@@ -286,7 +289,7 @@ class Conductor:
         """Keep the last thing that people should read."""
         if isinstance(result, Refused):
             self._message = f"{order.name}: {result.reason}"
-            self._chronicle.evidence = result.evidence
+            self._history.evidence = result.evidence
         elif result.text:
             self._message = result.text
         elif isinstance(order.command, Drive) and not order.command.still and self._message.startswith("drive: "):
@@ -307,9 +310,9 @@ class Conductor:
         if isinstance(command, ReplayEpisode):
             refused = self._misfit(command.log)
             if refused is None:
-                drawn: Future[Draw] = Future()
-                drawn.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
-                self._change = _Change(order, self._scenario, drawn)
+                sampled: Future[Draw] = Future()
+                sampled.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
+                self._change = _Change(order, self._scenario, sampled)
             return refused
         seed = self._scenario.seed if command.seed is None else command.seed
         if isinstance(command, BeginTeleop):
@@ -320,7 +323,7 @@ class Conductor:
         if seed < 0:
             return Refused(reason=f"a seed is a whole number from 0, got {seed}")
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
-        self._change = _Change(order, scenario, self._labour.begin(scenario.draw))
+        self._change = _Change(order, scenario, self._background.begin(scenario.sample))
         return None
 
     def _misfit(self, log: EpisodeLog) -> Refused | None:
@@ -333,8 +336,8 @@ class Conductor:
         return None
 
     def _make_way(self, change: _Change) -> None:
-        """The new scene is drawn: have the person's driver leave, then enter it."""
-        error = change.drawn.exception()
+        """The new scene is sampled: have the person's driver leave, then enter it."""
+        error = change.sampled.exception()
         if error is not None:
             self._change = None
             words = str(error) if isinstance(error, GrasplineError) else f"{type(error).__name__}: {error}"
@@ -345,34 +348,34 @@ class Conductor:
             self._enter(change)
 
     def _enter(self, change: _Change) -> None:
-        self._change, self._scenario, self._draw = None, change.scenario, change.drawn.result()
+        self._change, self._scenario, self._sampled = None, change.scenario, change.sampled.result()
         self._clear()
         order = change.order
         match order.command:
             case RunTask():
                 self._play, self._running = "task", order
-                self._runner.begin(_LANE, self._scenario, self._draw, self._machine)
-                self._chronicle.begin()
+                self._runner.begin(_LANE, self._scenario, self._sampled, self._machine)
+                self._history.begin()
                 self._message = f"{self._task.name} with seed {self._scenario.seed}"
             case ReplayEpisode(log=log, name=name):
                 self._play, self._running = "replay", order
                 drive = _replaying(log, self.dt_s)
-                self._runner.enter(_LANE, self._scenario, self._draw, drive, logged=True, alive=False)
+                self._runner.enter(_LANE, self._scenario, self._sampled, drive, logged=True, alive=False)
                 for tick, event in log.events:
                     self._executor.schedule(_LANE, tick * self.dt_s, event)
                 self._message = f"replaying {name}"
             case BeginTeleop():
                 self._play, self._teleop = "teleop", TeleopPilot(self._executor.robot, self._operator.drive)
-                self._runner.begin(_LANE, self._scenario, self._draw, self._teleop)
+                self._runner.begin(_LANE, self._scenario, self._sampled, self._teleop)
                 seed = self._scenario.seed
                 order.ticket.settle(Done(text=f"recording what you drive, seed {seed}", data={"seed": seed}))
             case _:
-                self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+                self._runner.enter(_LANE, self._scenario, self._sampled, self._operator.drive, logged=False)
                 order.ticket.settle(Done(text=f"scene of seed {self._scenario.seed}"))
 
     def _clear(self) -> None:
         """Nothing has happened in this scene yet."""
-        self._chronicle.clear()
+        self._history.clear()
         self._operator.forget()
         self._verdict, self._reset_required = "", False
 
@@ -394,13 +397,13 @@ class Conductor:
             self._reset_required = True
             self._message = f"{why.reason}; the scene can be reset"
             _LOG.error("%s %s", why.reason, how.error)
-        if self._change is not None and self._change.drawn.done():
+        if self._change is not None and self._change.sampled.done():
             self._enter(self._change)
         elif how.how != "physics_diverged":
             self._executor.take_over(_LANE, self._operator.drive)
 
     def _task_ended(self, order: Order, how: Finished, track: Track) -> None:
-        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        episode = self._runner.episode(_LANE, self._scenario, self._sampled, self._machine, how, track)
         self._episodes += 1
         self._verdict = episode.verdict
         self._reset_required = episode.verdict in _HOPELESS
@@ -409,7 +412,7 @@ class Conductor:
         data = episode.as_dict()
         if how.how == "returned":
             order.ticket.settle(Done(text=f"{self._task.name}: {episode.verdict}", data=data))
-            self._chronicle.evidence = episode.evidence
+            self._history.evidence = episode.evidence
         else:
             order.ticket.settle(Refused(reason=_why(how).reason, data=data))
 
@@ -453,12 +456,12 @@ class Conductor:
         if pilot is None:
             return
         if self._ending is not None:
-            # Its driver may have begun after it was told to leave.
+            # Its driver may have begun after it was asked to leave.
             self._operator.leave()
         now_s, before = self._executor.time_s(_LANE), pilot.nearest
         pilot.watch(now_s)
         if pilot.nearest != before:
-            self._executor.tell(_LANE, Targeted(pilot.nearest))
+            self._executor.notify(_LANE, Targeted(pilot.nearest))
         if now_s >= LONGEST_S and self._ending is None:
             self.order(Order(EndTeleop()))
 
@@ -470,8 +473,8 @@ class Conductor:
             ticket.settle(Refused(reason=_why(how).reason))
             return
         assert ending is not None
-        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
-        self._verdict, self._chronicle.evidence = episode.verdict, episode.evidence
+        episode = self._runner.episode(_LANE, self._scenario, self._sampled, self._machine, how, track)
+        self._verdict, self._history.evidence = episode.verdict, episode.evidence
         data = episode.as_dict()
         if not ending.command.keep:
             ticket.settle(Done(text="the episode that was driven is discarded", data={**data, "kept": False}))
@@ -492,8 +495,8 @@ class Conductor:
             return Refused(reason=f"unknown fault {name!r}; {nearest(name, faults_in(self.scene))}")
         if not self._executor.busy:
             return Refused(reason="physics diverged; reset the scene first")
-        since_s = self._executor.time_s(_LANE) - self._chronicle.since_s
-        fault = Fault(name=name, state=self._chronicle.state or self.mode, delay_s=round(since_s, 3))
+        since_s = self._executor.time_s(_LANE) - self._history.since_s
+        fault = Fault(name=name, state=self._history.state or self.mode, delay_s=round(since_s, 3))
         strike = self._runner.faults.strike(_LANE, fault)
         if strike.missed:
             return Refused(reason=strike.missed)
@@ -529,15 +532,15 @@ class Conductor:
         """What the executor gets when drivers want something computed: the lane's clock waits for it."""
         self._planning = True
         try:
-            work = self._labour.begin(solve_all, solves)
-            return work.result() if self._labour.wait(work) else [Preempted()] * len(solves)
+            work = self._background.begin(solve_all, solves)
+            return work.result() if self._background.wait(work) else [Preempted()] * len(solves)
         finally:
             self._planning = False
 
-    def _take_picture(self, draw: Callable[[], Picture]) -> Picture:
+    def _take_picture(self, render: Callable[[], Picture]) -> Picture:
         """What the executor gets when a state looks through a camera; opening one may take as long as a plan."""
-        work = self._labour.begin(draw)
-        if not self._labour.wait(work):
+        work = self._background.begin(render)
+        if not self._background.wait(work):
             raise Preempted
         return work.result()
 
@@ -545,7 +548,7 @@ class Conductor:
 
     def snapshot(self, number: int, behind_s: float, operator: str) -> Snapshot:
         """How things are now."""
-        executor, engine, chronicle = self._executor, self._engine, self._chronicle
+        executor, engine, history = self._executor, self._engine, self._history
         if executor.busy:
             self._time_s = executor.time_s(_LANE)
             self._command_rad = executor.command(_LANE).position
@@ -563,16 +566,16 @@ class Conductor:
             behind_s=behind_s,
             mode=self.mode,
             doing=self._doing(),
-            state=chronicle.state,
+            state=history.state,
             command_rad=self._command_rad,
             **readout,
             qpos=self._qpos,
             variation=self._runner.variation(_LANE),
-            blind=chronicle.blind,
+            blind=history.blind,
             targets=self._runner.targets(_LANE),
-            evidence=chronicle.evidence,
-            history=chronicle.history,
-            retries=chronicle.retries,
+            evidence=history.evidence,
+            history=history.history,
+            retries=history.retries,
             verdict=self._verdict,
             reset_required=self._reset_required,
             message=self._message,

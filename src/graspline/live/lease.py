@@ -1,4 +1,4 @@
-"""One operator at a time; everybody else watches."""
+"""One operator at a time; all other clients watch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EXPIRY_S = 10.0
 
 
 class Lease:
-    """Who may give commands. It expires unless it is renewed; taking it again renews it, too."""
+    """The right to give commands. It expires unless it is renewed; taking it again renews it, too."""
 
     def __init__(self, clock: Callable[[], float], expiry_s: float = EXPIRY_S) -> None:
         self._clock, self._expiry_s = clock, expiry_s

@@ -60,7 +60,7 @@ NO_CONSOLE = "this task has no grasp pipeline; its objects cannot be selected or
 
 @dataclass(slots=True, eq=False)
 class Order:
-    """A command on its way, and who waits for it."""
+    """A command on its way, and the caller that waits for it."""
 
     command: Any
     ticket: Ticket = field(default_factory=Ticket)
@@ -88,12 +88,14 @@ class Operator:
 
     @property
     def activity(self) -> Literal["idle", "jogging", "moving"]:
+        """What the arm is doing for the operator."""
         if self._order is None:
             return "idle"
         return "jogging" if isinstance(self._order.command, Jog | Drive) else "moving"
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
+        """The objects that commands can name."""
         return self._objects if self._console is None else self._console.objects
 
     @property
@@ -152,7 +154,7 @@ class Operator:
     def drive(self, first: Reply) -> Generator[Any, Any, Reply]:
         """A driver for the lane, from where it stands; returns the last reply."""
         self._leaving = False
-        # Where the task's estimator can be asked by anybody, the objects are known from the beginning.
+        # Where the task's estimator can be asked at any time, the objects are known from the beginning.
         _, reply = yield from _tracked(self._looked(first), first)
         still = self._still(reply.command)
         while not self._leaving:

@@ -1,4 +1,4 @@
-"""Pictures of the newest snapshot for everybody who asks, drawn and encoded once, in a thread of their own."""
+"""Pictures of the newest snapshot for all clients, rendered and encoded once, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class View:
 @dataclass(slots=True)
 class _Wanted:
     asked_s: float
-    drawn_s: float = -np.inf
+    rendered_s: float = -np.inf
     number: int = -1
     jpeg: bytes = b""
     # How often it was rendered, and how many clients wait for it.
-    drawings: int = 0
+    renderings: int = 0
     waiting: int = 0
 
 
 class Pictures:
-    """Draws views while clients ask for them. Graphics contexts live and die in its thread."""
+    """Renders views while clients ask for them. Graphics contexts live and die in its thread."""
 
     def __init__(
         self,
@@ -69,10 +69,12 @@ class Pictures:
         self._thread = threading.Thread(target=self._run, name="graspline-pictures", daemon=True)
 
     def start(self) -> None:
+        """Start the rendering thread."""
         self._thread.start()
         self._ready.wait()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -82,20 +84,20 @@ class Pictures:
     def get(self, view: View, newer_than: int, timeout_s: float) -> tuple[int, bytes]:
         """The number of the snapshot that is seen, and the picture as JPEG; waits for one that is new enough.
 
-        Raises `InputError` for a view that cannot be, `EnvironmentProblem` where drawing fails and `TimeoutError`.
+        Raises `InputError` for a view that cannot be, `EnvironmentProblem` where rendering fails and `TimeoutError`.
         """
         self._check(view)
         with self._changed:
             wanted = self._views.get(view)
             if wanted is None:
                 wanted = self._views[view] = _Wanted(asked_s=self._clock())
-            wanted.asked_s, before = self._clock(), wanted.drawings
+            wanted.asked_s, before = self._clock(), wanted.renderings
             self._changed.notify_all()
 
             def there() -> bool:
-                recent = self._clock() - wanted.drawn_s <= 2 * _PERIOD_S or wanted.number == self._newest().number
-                # On a busy machine this thread may wake up later than that; what was drawn meanwhile is new enough.
-                fresh = recent or wanted.drawings > before
+                recent = self._clock() - wanted.rendered_s <= 2 * _PERIOD_S or wanted.number == self._newest().number
+                # On a busy machine this thread may wake up later than that; what was rendered meanwhile is new enough.
+                fresh = recent or wanted.renderings > before
                 return bool(self._problem or self._closing or (fresh and wanted.number > newer_than))
 
             wanted.waiting += 1
@@ -125,15 +127,15 @@ class Pictures:
         try:
             for size in self._sizes:
                 # Whatever it shows, the first picture takes the longest.
-                self._opened(size, renderers).draw(
+                self._opened(size, renderers).render(
                     self._newest().qpos, self._newest().variation, self._scene.cameras[0]
                 )
             self._ready.set()
             while (view := self._next()) is not None:
-                self._draw(view, renderers)
+                self._render(view, renderers)
         except Exception as error:
             with self._changed:
-                self._problem = f"pictures cannot be drawn: {type(error).__name__}: {error}"
+                self._problem = f"pictures cannot be rendered: {type(error).__name__}: {error}"
                 self._changed.notify_all()
         finally:
             self._ready.set()
@@ -151,16 +153,16 @@ class Pictures:
                     if not self._views[view].waiting:
                         del self._views[view]
                 stale = {view: each for view, each in self._views.items() if each.number != self._newest().number}
-                due = min(stale, key=lambda view: stale[view].drawn_s, default=None)
-                if due is not None and at_s - stale[due].drawn_s >= _PERIOD_S:
+                due = min(stale, key=lambda view: stale[view].rendered_s, default=None)
+                if due is not None and at_s - stale[due].rendered_s >= _PERIOD_S:
                     # On time on the average, although it wakes up a little late.
-                    stale[due].drawn_s = max(stale[due].drawn_s + _PERIOD_S, at_s - _PERIOD_S)
+                    stale[due].rendered_s = max(stale[due].rendered_s + _PERIOD_S, at_s - _PERIOD_S)
                     return due
                 # While nothing is wanted it sleeps until a client asks.
                 self._changed.wait(_PERIOD_S / 10 if self._views else None)
             return None
 
-    def _draw(self, view: View, renderers: dict[tuple[int, int], Renderer]) -> None:
+    def _render(self, view: View, renderers: dict[tuple[int, int], Renderer]) -> None:
         renderer = self._opened((view.width, view.height), renderers)
         snapshot = self._newest()
         jpeg = encoded(_seen(snapshot, view, renderer))
@@ -168,7 +170,7 @@ class Pictures:
             wanted = self._views.get(view)
             if wanted is not None:
                 wanted.number, wanted.jpeg = snapshot.number, jpeg
-                wanted.drawings += 1
+                wanted.renderings += 1
             self._changed.notify_all()
 
     def _opened(self, size: tuple[int, int], renderers: dict[tuple[int, int], Renderer]) -> Renderer:
@@ -187,7 +189,7 @@ def _seen(snapshot: Snapshot, view: View, renderer: Renderer) -> Pixels:
     qpos = blind.get(view.camera, blind.get("", snapshot.qpos))
     if qpos is None:
         return np.zeros((view.height, view.width, 3), np.uint8)
-    return renderer.draw(qpos, snapshot.variation, view.camera).rgb
+    return renderer.render(qpos, snapshot.variation, view.camera).rgb
 
 
 def encoded(rgb: Pixels) -> bytes:

@@ -41,7 +41,7 @@ class Session:
     """One task's scene, its robot and what drives it; commands in, immutable snapshots out.
 
     Everything public may be called from any thread. `on_episode` gets the episodes that are recorded, in a thread of
-    its own, so that writing them slows nothing down; what it returns is told to people. `place` is where they go.
+    its own, so that writing them slows nothing down; what it returns is shown to the users. `place` is where they go.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Session:
         recording: str = "",
         make_pacer: Callable[[float, float], Pacer] = Pacer,
     ) -> None:
-        """The scene of a seed, not yet in motion; raises `InputError` if it cannot be drawn.
+        """The scene of a seed, not yet in motion; raises `InputError` if it cannot be sampled.
 
         A question is answered by its default after `ask_timeout_s` of simulated time. Pictures of `picture_sizes`
         (width, height) are ready when the session starts; the first of any other size makes the clock wait.
@@ -69,12 +69,12 @@ class Session:
         # What the variables of the task's console may be; None without one.
         self.variables_model = None if console is None else console.variables_model
         self.lease = Lease(now_s)
-        self._labour = _Labour(self._glance)
+        self._background = _Labour(self._glance)
         self._conductor = Conductor(
             task,
             parameters,
             seed,
-            labour=self._labour,
+            background=self._background,
             console=console,
             hand_over=None if on_episode is None else self._hand_over,
             place=place,
@@ -104,9 +104,11 @@ class Session:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return self.scene.cameras
 
     def start(self) -> None:
+        """Start the simulation and the rendering threads."""
         self._pictures.start()
         self._thread.start()
 
@@ -119,7 +121,7 @@ class Session:
         self._refuse_all(_CLOSED)
         self._pictures.close()
         self._scribe.shutdown()
-        self._labour.close()
+        self._background.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -166,7 +168,7 @@ class Session:
     def picture(
         self, camera: str, width: int, height: int, *, newer_than: int = -1, timeout_s: float = 5.0
     ) -> tuple[int, bytes]:
-        """The number of a snapshot newer than that and its picture as JPEG, drawn once for all who ask.
+        """The number of a snapshot newer than that and its picture as JPEG, rendered once for all clients.
 
         Raises `InputError` for a camera or size that does not exist, `EnvironmentProblem` and `TimeoutError`.
         """
@@ -245,9 +247,9 @@ class Session:
     def _handed_over(self, written: Future[str | None]) -> None:
         error = written.exception()
         if error is None:
-            told = written.result()
-            if told:
-                self._notes.append(told)
+            note = written.result()
+            if note:
+                self._notes.append(note)
         else:
             expected = isinstance(error, GrasplineError)
             why = str(error) if expected else f"{type(error).__name__}: {error}"

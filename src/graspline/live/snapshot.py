@@ -24,7 +24,7 @@ Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
 
 # Number of ended states that are shown.
 HISTORY = 200
-# Fields that are for drawing only.
+# Fields that are for rendering only.
 _FOR_PAGES = ("qpos", "variation", "blind", "option_words", "tool_at")
 # The site that the readings of the tool are taken at.
 _TOOL = "tool"
@@ -75,8 +75,8 @@ class Snapshot:
     jaw_rad: float
     # On the fixed and on the moving pad.
     pad_forces_n: tuple[float, float]
-    # For drawing only: the state, the numbers in which this scene differs, and what cameras show instead where they are
-    # blind ("" stands for all of them): a state they are frozen at, or None for a black picture.
+    # For rendering only: the state, the numbers in which this scene differs, and what cameras show instead where they
+    # are blind ("" stands for all of them): a state they are frozen at, or None for a black picture.
     qpos: Array
     variation: Variation
     blind: Mapping[str, Array | None] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Snapshot:
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
-    # Who holds the lease; empty if no client does.
+    # The client that holds the lease; empty if none does.
     operator: str = ""
     # What is being recorded into; empty if nothing is.
     recording: str = ""
@@ -117,7 +117,7 @@ class Snapshot:
     episodes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; NaN is null. What is for drawing only is left out."""
+        """Plain values for JSON; NaN is null. What is for rendering only is left out."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self) if each.name not in _FOR_PAGES}
 
 

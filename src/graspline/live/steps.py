@@ -257,8 +257,8 @@ class Stepper:
         if self._behind < _BEHIND_TICKS or rates[arm] @ behind > 0 or not rates[arm].any():
             return None
         evidence = (at_most("tracking_error", error, _BEHIND_RAD, "rad"),)
-        told = f"the arm is {np.degrees(error):.1f}° behind, the limit is {np.degrees(_BEHIND_RAD):.1f}°"
-        return Refused(reason=f"something is in the way: {told}; drive it back", evidence=evidence)
+        message = f"the arm is {np.degrees(error):.1f}° behind, the limit is {np.degrees(_BEHIND_RAD):.1f}°"
+        return Refused(reason=f"something is in the way: {message}; drive it back", evidence=evidence)
 
 
 def _towards(at: ToolMotion, target: ToolTarget) -> tuple[Array, Array]:

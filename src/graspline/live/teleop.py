@@ -54,9 +54,10 @@ class TeleopPilot:
         self.goal_met, self.nearest = False, ""
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
+        """Drive a lane by the person's commands until the episode ends."""
         self._instant = instant
-        self._referee = Referee(instant.scenario, instant.draw)
-        self._tracker = HandlingTracker(instant.scenario, instant.draw)
+        self._referee = Referee(instant.scenario, instant.sampled)
+        self._tracker = HandlingTracker(instant.scenario, instant.sampled)
         yield Announce(Entered(TELEOP))
         last = yield from self._drive(first)
         last = yield Motion("hold", hold(self._robot, last.command, STEADY_S + self._robot.dt_s))

@@ -50,6 +50,7 @@ class Exit:
 
     @property
     def used(self) -> bool:
+        """Whether any of its outcomes occurred."""
         return any(word.used for word in self.words)
 
 
@@ -66,7 +67,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A machine as it is drawn."""
+    """A machine as its diagram shows it."""
 
     name: str
     # States on the way to success, in order, and all others.
@@ -84,7 +85,7 @@ class Chart:
 
 
 def chart_of(machine: Machine, taken: Taken | None = None, *, timeouts: bool = False) -> Chart:
-    """What is drawn of a machine; with counts, what never happened is marked."""
+    """What the diagram of a machine shows; with counts, what never happened is marked."""
     spine = _spine(machine)
     late = {state for state, outcome, _ in taken or () if outcome == TIMED_OUT}
     hidden = {

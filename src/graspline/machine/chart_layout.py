@@ -85,6 +85,7 @@ class Box:
 
     @property
     def h(self) -> float:
+        """The height of the box."""
         lines = len(self.entries) + sum(len(each.lines) for each in self.exits)
         return max(BOX_LEAST_H, LINE * (lines + 1))
 
@@ -94,6 +95,7 @@ class Box:
         return self.x if self.right else self.x + self.w
 
     def entry_y(self, number: int) -> float:
+        """The height at which an entry begins."""
         return self.y + LINE * (number + 1)
 
     def exit_y(self, number: int) -> float:
@@ -131,10 +133,12 @@ class Layout:
 
     @property
     def lanes(self) -> list[Lane]:
+        """The vertical lines beside the boxes."""
         return list(self.lane_x)
 
 
 def lay_out(chart: Chart, style: Style) -> Layout:
+    """Positions of a chart's boxes and lines."""
     spine, aside = _boxes(chart, style)
     left, right = (spine, aside) if style.two_columns else ([*spine, *aside], [])
     width_left, width_right = (_box_width(column, style) for column in (left, right))

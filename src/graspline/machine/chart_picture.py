@@ -89,13 +89,13 @@ def _header(layout: Layout) -> list[str]:
 
 def _lines(layout: Layout) -> list[str]:
     """Every line from an outcome along its lane to its arrow, those that were never taken first."""
-    drawn: list[tuple[int, str]] = []
+    lines: list[tuple[int, str]] = []
     for box in layout.boxes:
         for number, each in enumerate(box.exits):
             # What several lines share has the look of the last.
             rank = 2 if _is_on_way(layout, box, each.lane) else 1
-            drawn.append((rank if each.used else 0, _line(layout, box, number, each)))
-    return [each for _, each in sorted(drawn, key=lambda each: each[0])]
+            lines.append((rank if each.used else 0, _line(layout, box, number, each)))
+    return [each for _, each in sorted(lines, key=lambda each: each[0])]
 
 
 def _is_on_way(layout: Layout, box: Box, lane: Lane) -> bool:
@@ -246,7 +246,7 @@ def _colour(layout: Layout, budget: str) -> str:
 
 
 def _tip(x: float, y: float, towards: str) -> str:
-    """The tip of an arrow, drawn as it is: markers are lost where a page hides the first picture that has them."""
+    """The tip of an arrow, as its own shape: markers are lost where a page hides the first picture that has them."""
     half = _TIP * 0.55
     dx, dy = {"left": (1, 0), "right": (-1, 0), "down": (0, -1)}[towards]
     base_x, base_y = x + dx * _TIP, y + dy * _TIP

@@ -152,10 +152,12 @@ class Diagram:
 
     @property
     def svg(self) -> str:
+        """The diagram as SVG."""
         return svg(self.machine, self.taken, compact=self.compact, timeouts=self.timeouts)
 
     @property
     def mermaid(self) -> str:
+        """The diagram as Mermaid text."""
         return mermaid(self.machine)
 
     def save(self, path: str | Path) -> Path:

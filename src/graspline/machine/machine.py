@@ -46,13 +46,19 @@ class HasEnded(Protocol):
     """A state that has ended: an event, or what a log says of it."""
 
     @property
-    def state(self) -> str: ...
+    def state(self) -> str:
+        """The state that has ended."""
+        ...
 
     @property
-    def outcome(self) -> str: ...
+    def outcome(self) -> str:
+        """Its outcome."""
+        ...
 
     @property
-    def then(self) -> Then: ...
+    def then(self) -> Then:
+        """Where the outcome leads."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Names every state may take without anybody giving them: the last reply and the robot.
+# Names every state may take without being given them: the last reply and the robot.
 ALWAYS = ("last", "robot")
 
 

@@ -69,15 +69,18 @@ class BothPadsTouch:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.force_n,)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         forces = rows.pad_force_n
         weaker = np.minimum(forces[:, 0], forces[:, 1])
         return weaker >= p[:, 0], (weaker,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_least("weaker_pad_force", measured[0], self.force_n, "N"),)
 
 
@@ -90,15 +93,18 @@ class OnePadTouches:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.force_n, 0.0 if self.pad == "fixed" else 1.0)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         forces = rows.pad_force_n
         force = np.where(p[:, 1] == 0.0, forces[:, 0], forces[:, 1])
         return force >= p[:, 0], (force,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_least(f"{self.pad}_pad_force", measured[0], self.force_n, "N"),)
 
 
@@ -110,15 +116,18 @@ class ForceAbove:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.force_n,)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         forces = rows.pad_force_n
         stronger = np.maximum(forces[:, 0], forces[:, 1])
         return stronger > p[:, 0], (stronger,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most("pad_force", measured[0], self.force_n, "N"),)
 
 
@@ -136,16 +145,19 @@ class HoldLost:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.least_jaw_rad, self.force_n)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         forces = rows.pad_force_n
         weaker = np.minimum(forces[:, 0], forces[:, 1])
         jaw = rows.joint_position[:, rows.jaw]
         return (weaker < p[:, 1]) | (jaw < p[:, 0]), (weaker, jaw)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (
             at_least("weaker_pad_force", measured[0], self.force_n, "N"),
             at_least("jaw_angle", measured[1], self.least_jaw_rad, "rad"),
@@ -163,15 +175,18 @@ class TrackingError:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.error_rad,)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         # The jaw is left out: it is meant to be held off its reference by what it grips.
         error = _norm(rows.joint_position[:, : rows.jaw] - rows.command[:, : rows.jaw])
         return error > p[:, 0], (error,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most("tracking_error", measured[0], self.error_rad, "rad"),)
 
 
@@ -184,14 +199,17 @@ class ReachedHeight:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.height_m, 1.0 if self.rising else -1.0)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         height = rows.tool_position[:, 2]
         return (height - p[:, 0]) * p[:, 1] >= 0, (height,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         relation: Relation = ">=" if self.rising else "<="
         return (
             Measurement(name="tool_height", value=float(measured[0]), relation=relation, limit=self.height_m, unit="m"),
@@ -207,16 +225,19 @@ class Slipped:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (*self.offset_m, self.slip_m)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         relative = rows.watched - rows.tool_position
         in_hand = np.einsum("naj,nj->na", rows.tool_axes, relative)
         slip = _norm(in_hand - p[:, :3])
         return slip > p[:, 3], (slip,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most("slip", measured[0], self.slip_m, "m"),)
 
 
@@ -232,16 +253,19 @@ class LeftBehind:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (*self.hand_start_m, *self.object_start_m, self.ratio, self.travel_m)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         travel = _norm(rows.tool_position - p[:, 0:3])
         followed = _norm(rows.watched - p[:, 3:6])
         ratio = followed / np.maximum(travel, 1e-9)
         return (travel >= p[:, 7]) & (ratio < p[:, 6]), (ratio, travel)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         # Before the hand has travelled far enough there is no ratio to speak of.
         ratio = measured[0] if measured[1] >= self.travel_m else np.nan
         return (at_least("movement_ratio", ratio, self.ratio),)
@@ -256,15 +280,18 @@ class Apart:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.sideways_m, self.height_m)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         relative = rows.watched - rows.tool_position
         sideways, height = _norm(relative[:, :2]), np.abs(relative[:, 2])
         return (sideways > p[:, 0]) | (height > p[:, 1]), (sideways, height)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (
             at_most("apart_sideways", measured[0], self.sideways_m, "m"),
             at_most("apart_in_height", measured[1], self.height_m, "m"),
@@ -279,13 +306,16 @@ class Unsteady:
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.variance_m2,)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         return rows.spread > p[:, 0], (rows.spread.copy(),)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most("distance_variance", measured[0], self.variance_m2, "m²"),)
 
 
@@ -301,14 +331,17 @@ class ObjectMoved:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (*self.lay_at_m, self.limit_m)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         moved = _norm(rows.watched - p[:, :3])
         return moved > p[:, 3], (moved,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most("object_moved", _finite(measured[0]), self.limit_m, "m"),)
 
 
@@ -322,14 +355,17 @@ class PlaceMoved:
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (*self.was_at_m, self.limit_m)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         moved = _norm(rows.place - p[:, :3])
         return moved > p[:, 3], (moved,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_most(self.MEASURED, _finite(measured[0]), self.limit_m, "m"),)
 
 
@@ -353,10 +389,12 @@ class Tugged:
     for_s: float = 0.04
 
     def parameters(self) -> tuple[float, ...]:
+        """The guard's numbers, one row of the table that `evaluate` gets."""
         return (self.force_n, *self.toward, float(np.cos(self.within_rad)), self.mass_kg, *self.bias_n)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        """In which rows the guard fires, and what it measured there."""
         tug = p[:, 5:6] * rows.wrist_acceleration - rows.wrist_force - p[:, 6:9]
         strength = _norm(tug)
         along = np.vecdot(tug, p[:, 1:4])
@@ -366,6 +404,7 @@ class Tugged:
         return counted >= p[:, 0], (counted,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
+        """What was measured, beside the guard's limit."""
         return (at_least("tug", measured[0], self.force_n, "N"),)
 
 

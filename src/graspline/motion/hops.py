@@ -193,7 +193,7 @@ class _Meeting:
 
 
 def _meet(search: _Search, guess: int, slower: float) -> _Meeting | Refusal:
-    """The first meeting that the hand comes to no later than the target.
+    """The first meeting that the hand reaches no later than the target.
 
     Where they meet decides how long the hop takes, and that where they meet; from a guess one soon leads to the other.
     """

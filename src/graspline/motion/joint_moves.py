@@ -171,9 +171,9 @@ def ramp(robot: Robot, start: Array, target: Array, ticks: int, velocity: Array 
     """Straight to a target in `ticks` ticks, or as far towards it as range and speed limits let each joint come.
 
     It has corners: the velocity is the slope from the first row on, and nothing at the end, so that what takes over
-    starts from rest. Servos that are led by the acceleration would be told to brake in the last tick of every ramp.
-    Theirs changes from the `velocity` before (at rest if it is left out) to the slope within the first tick, and stays
-    so: one ramp after another is then one reference, which gives the same controls when it is played from a log.
+    starts from rest. Servos that are led by the acceleration would be commanded to brake in the last tick of every
+    ramp. Theirs changes from the `velocity` before (at rest if it is left out) to the slope within the first tick, and
+    stays so: one ramp after another is then one reference, which gives the same controls when it is played from a log.
     """
     limits, duration_s = robot.limits, ticks * robot.dt_s
     reach = limits.velocity * duration_s

@@ -38,6 +38,7 @@ class Command:
 
 
 def at_rest(position: Array) -> Command:
+    """The command that holds a position."""
     zero = np.zeros_like(position)
     return Command(position=position, velocity=zero, acceleration=zero)
 
@@ -63,14 +64,17 @@ class Path:
 
     @property
     def ticks(self) -> int:
+        """The number of control steps."""
         return len(self.positions) - 1
 
     @property
     def duration_s(self) -> float:
+        """How long it takes."""
         return self.ticks * self.dt_s
 
     @property
     def end(self) -> Array:
+        """The joint positions at the end."""
         return self.positions[-1]
 
     def cut(self, ticks: int) -> tuple[Path, Path]:

@@ -39,9 +39,9 @@ class Board:
             _, lay_m, result = self._reach
         return result if np.linalg.norm(_place_m(snapshot) - lay_m) < _MOVED_M else None
 
-    def ask(self, helm: Helm, command: CheckReachable | Preview) -> None:
+    def ask(self, operator: Helm, command: CheckReachable | Preview) -> None:
         """Have it planned; the answer appears when it is there."""
-        session = helm.session
+        session = operator.session
 
         def answered(result: Result) -> None:
             if isinstance(result, Refused) and result.reason.startswith("busy"):
@@ -56,7 +56,7 @@ class Board:
                 stages = result.data["stages"] if isinstance(result, Done) else ()
                 self._world.preview([each["joints_rad"] for each in stages])
 
-        helm.give(command).then(answered)
+        operator.give(command).then(answered)
 
     def show(self, snapshot: Snapshot) -> None:
         """Take away a preview of what is no longer asked, or is being done."""

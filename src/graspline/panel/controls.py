@@ -34,8 +34,8 @@ class Button(NamedTuple):
 class Controls:
     """The controls of one client's page."""
 
-    def __init__(self, client: viser.ClientHandle, helm: Helm) -> None:
-        self.gui, self.helm = client.gui, helm
+    def __init__(self, client: viser.ClientHandle, operator: Helm) -> None:
+        self.gui, self.operator = client.gui, operator
         self._held: list[Any] = []
         self._enabled = True
         # Controls that cannot be used now although this page may drive.
@@ -50,6 +50,7 @@ class Controls:
         return control
 
     def enable(self, enabled: bool) -> None:
+        """Enable or disable all controls."""
         if enabled != self._enabled:
             self._enabled = enabled
             for control in self._held:
@@ -98,7 +99,8 @@ class Controls:
         button.remove()
 
     def give(self, command: Command) -> Ticket:
-        return self.helm.give(command)
+        """Send a command to the session."""
+        return self.operator.give(command)
 
     def _dress(self) -> None:
         self._style.show(f"<style>{''.join(self._looks.values())}</style>")
@@ -146,13 +148,14 @@ class Text:
         self._handle, self._content = gui.add_html(content), content
 
     def show(self, content: str) -> None:
+        """Show this value, if it has changed."""
         if content != self._content:
             self._content = content
             self._handle.content = content
 
 
 class Synced:
-    """An input that shows a value of the session, and tells when a person changes it.
+    """An input that shows a value of the session, and reports when a person changes it.
 
     It is set when the session's value changes and at no other time: between a person's change and the session's answer
     the two differ, and ours must not overwrite theirs.
@@ -168,9 +171,11 @@ class Synced:
 
     @property
     def value(self) -> Any:
+        """The value that the page shows."""
         return self._newest if self._open else self._handle.value
 
     def show(self, value: Any) -> None:
+        """Show this value, if it has changed."""
         if value != self._shown:
             self._shown = value
             if not self._open:

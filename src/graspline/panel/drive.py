@@ -48,12 +48,12 @@ _PAD = (
 class DriveSection:
     """One client's controls for driving, and its gizmo. Made anew with every page."""
 
-    def __init__(self, client: viser.ClientHandle, helm: Helm, bench: Bench) -> None:
-        self._helm, self._recording = helm, bench.recording
-        scene = helm.session.scene
+    def __init__(self, client: viser.ClientHandle, operator: Helm, bench: Bench) -> None:
+        self._operator, self._recording = operator, bench.recording
+        scene = operator.session.scene
         self._tool = ToolKinematics(scene)
         gui = client.gui
-        # The page's script reads from here who drives, and whether and how fast.
+        # The page's script reads from here which client drives, and whether and how fast.
         self._marker = gui.add_html("")
         with gui.add_folder("Drive by hand", expand_by_default=False):
             self._on = gui.add_checkbox(
@@ -119,27 +119,27 @@ class DriveSection:
         return ToolTarget(position_m=(x, y, z), quaternion=(qw, qx, qy, qz))
 
     def _tool_rotation(self) -> Array:
-        return self._helm.session.snapshot.tcp.rotation
+        return self._operator.session.snapshot.tcp.rotation
 
     # The controls
 
     def _switched(self) -> None:
         self._gizmo.visible = on = bool(self._on.value)
         self._held = None
-        if not on and self._helm.drives:
+        if not on and self._operator.drives:
             self._give(Drive())
 
     def _give(self, command: Command) -> None:
-        self._helm.give(command)
+        self._operator.give(command)
 
     def _show_words(self, snapshot: Snapshot) -> None:
-        may = self._helm.may_drive
+        may = self._operator.may_drive
         for control in (self._on, self._begin, self._finish, self._discard):
             _set(control, "disabled", not may)
         on = may and bool(self._on.value)
         marked = {
             "on": int(on),
-            "operator": self._helm.name,
+            "operator": self._operator.name,
             "speed": self._speed.value / 1000,
             "axes": self._axes.value,
         }

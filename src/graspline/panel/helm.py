@@ -17,21 +17,26 @@ class Helm:
 
     @property
     def session(self) -> Session:
+        """The running session."""
         return self._bench.session()
 
     @property
     def holder(self) -> str:
+        """The client that holds the lease."""
         return self.session.lease.holder
 
     @property
     def may_drive(self) -> bool:
+        """Whether this client may send commands."""
         return self.holder in ("", self.name)
 
     @property
     def drives(self) -> bool:
+        """Whether this client holds the lease."""
         return self.holder == self.name
 
     def give(self, command: Command) -> Ticket:
+        """Send a command to the session."""
         session = self.session
         if not session.lease.take(self.name):
             self.note = f"{session.lease.holder} is in control; this page only watches."
@@ -40,14 +45,17 @@ class Helm:
         return session.submit(command)
 
     def take(self) -> bool:
+        """Take the lease; whether it was free."""
         taken = self.session.lease.take(self.name)
         self.note = "" if taken else f"{self.holder} is in control and has to release it first."
         return taken
 
     def renew(self) -> None:
+        """Renew the lease."""
         self.session.lease.renew(self.name)
 
     def release(self) -> None:
+        """Release the lease."""
         self.session.lease.release(self.name)
 
     def leave(self) -> None:

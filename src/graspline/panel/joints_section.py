@@ -50,6 +50,7 @@ class JointsSection:
             self._readouts = Text(gui)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._readouts.show(words.readouts(snapshot))
         if now_s() - self._touched_s < _IN_HAND_S:
             return
@@ -75,7 +76,7 @@ class JointsSection:
 
     def _jog(self, index: int) -> None:
         """Go where this slider stands; the other joints stay where they are going."""
-        now = self._controls.helm.session.snapshot
+        now = self._controls.operator.session.snapshot
         # Sliders show tenths of a degree; a joint that was not touched keeps its exact angle.
         angles = np.array([each.value for each in self._sliders]) / self._scale
         fresh = now_s() - self._touched_s >= _IN_HAND_S
@@ -109,7 +110,7 @@ class JointsSection:
             controls.give(MoveTool((x, y, z), float(np.radians(pitch.value)), turned))
 
         def here() -> None:
-            snapshot = controls.helm.session.snapshot
+            snapshot = controls.operator.session.snapshot
             tcp = "between" if snapshot.variables.get("tcp") == "between" else "fixed_tip"
             now = reach.pose(snapshot.command_rad, reach.tool_m(tcp, snapshot.jaw_gap_m))
             position.value = tuple(round(1000 * float(each), 1) for each in now.position_m)

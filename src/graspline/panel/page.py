@@ -26,13 +26,15 @@ _BUSY = ("task", "replaying", "stopping")
 class Page:
     """Made anew for every client and every task."""
 
-    def __init__(self, client: viser.ClientHandle, helm: Helm, bench: Bench, board: Board, machine: Machine) -> None:
-        self._helm, self._board, self._recording = helm, board, bench.recording
+    def __init__(
+        self, client: viser.ClientHandle, operator: Helm, bench: Bench, board: Board, machine: Machine
+    ) -> None:
+        self._operator, self._board, self._recording = operator, board, bench.recording
         session = bench.session()
         snapshot = session.snapshot
         gui = client.gui
         gui.reset()
-        self._controls = controls = Controls(client, helm)
+        self._controls = controls = Controls(client, operator)
         self._status, self._lease = Text(gui), Text(gui)
         self._control = gui.add_button("Take control")
         self._control.on_click(lambda event: self._take_or_release())
@@ -44,7 +46,7 @@ class Page:
         self._verbs = controls.row(*self._verbs_of(), size="large")
         self._progress = ProgressSection(controls, machine)
         # Sections, folded, in the order in which they are needed.
-        self.drive = DriveSection(client, helm, bench)
+        self.drive = DriveSection(client, operator, bench)
         if self._pick is not None:
             self._pick.fold(session.scene.robot)
         self._joints = JointsSection(controls, session.scene)
@@ -57,10 +59,11 @@ class Page:
         return [run, record] if self._pick is None else [Button("Pick", self._pick.pick, "primary"), run, record]
 
     def show(self, snapshot: Snapshot) -> None:
-        helm, controls = self._helm, self._controls
-        helm.renew()
-        controls.enable(helm.may_drive)
-        self._status.show(words.status(snapshot, helm.note, self._recording, self._board.reach(snapshot)))
+        """Show what the snapshot says."""
+        operator, controls = self._operator, self._controls
+        operator.renew()
+        controls.enable(operator.may_drive)
+        self._status.show(words.status(snapshot, operator.note, self._recording, self._board.reach(snapshot)))
         self._show_lease()
         if self._reset.visible != snapshot.reset_required:
             self._reset.visible = snapshot.reset_required
@@ -73,13 +76,14 @@ class Page:
         self._scene.show(snapshot)
 
     def clicked(self, name: str, spot_m: tuple[float, float]) -> None:
+        """A person clicked an object or a place."""
         if self._pick is not None:
             self._pick.clicked(name, spot_m)
 
     def _show_lease(self) -> None:
-        helm = self._helm
-        self._lease.show(words.lease(helm.holder, helm.name))
-        label = "Release" if helm.drives else "Take control"
+        operator = self._operator
+        self._lease.show(words.lease(operator.holder, operator.name))
+        label = "Release" if operator.drives else "Take control"
         if self._control.label != label:
             self._control.label = label
 
@@ -98,18 +102,18 @@ class Page:
         return bool(self._recording) and snapshot.recording == self._recording
 
     def _take_or_release(self) -> None:
-        if self._helm.drives:
-            self._helm.release()
+        if self._operator.drives:
+            self._operator.release()
         else:
-            self._helm.take()
+            self._operator.take()
 
     def _run(self) -> None:
         self._controls.give(RunTask(self._scene.seed))
 
     def _record(self) -> None:
-        snapshot = self._helm.session.snapshot
+        snapshot = self._operator.session.snapshot
         if not self._recording:
             command = f"graspline serve {snapshot.task} --record out/{snapshot.task}"
-            self._helm.note = f"To record a dataset, start with: {command}"
+            self._operator.note = f"To record a dataset, start with: {command}"
             return
         self._controls.give(Record(not self._records(snapshot), self._recording))

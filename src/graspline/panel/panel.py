@@ -63,6 +63,7 @@ class Panel:
         self._thread = threading.Thread(target=self._run, name="graspline-panel", daemon=True)
 
     def start(self) -> None:
+        """Start the panel's thread."""
         self._thread.start()
 
     def close(self) -> None:
@@ -72,30 +73,30 @@ class Panel:
             self._thread.join()
 
     def _adopt(self, session: Session) -> None:
-        """Another session: its scene, and new pages for everybody."""
+        """Another session: its scene, and new pages for all clients."""
         self._session = session
         self._world = World(self._server, session.scene, self._clicked)
         self._board = Board(self._world)
         self._world.show(session.snapshot)
         with self._lock:
             known = list(self._clients.values())
-        for client, helm in known:
-            self._open(client, helm)
+        for client, operator in known:
+            self._open(client, operator)
 
     # Clients, in viser's threads
 
     def _connected(self, client: viser.ClientHandle) -> None:
-        helm = Helm(self._bench, f"panel-{client.client_id}")
+        operator = Helm(self._bench, f"panel-{client.client_id}")
         with self._lock:
-            self._clients[client.client_id] = client, helm
-        self._open(client, helm)
+            self._clients[client.client_id] = client, operator
+        self._open(client, operator)
 
-    def _open(self, client: viser.ClientHandle, helm: Helm) -> None:
+    def _open(self, client: viser.ClientHandle, operator: Helm) -> None:
         with self._lock:
             before = self._pages.pop(client.client_id, None)
         if before is not None:
             before.drive.close()
-        page = Page(client, helm, self._bench, self._board, self._machine())
+        page = Page(client, operator, self._bench, self._board, self._machine())
         page.show(self._session.snapshot)
         with self._lock:
             if client.client_id in self._clients:
@@ -103,10 +104,10 @@ class Panel:
 
     def _disconnected(self, client: viser.ClientHandle) -> None:
         with self._lock:
-            _, helm = self._clients.pop(client.client_id, (None, None))
+            _, operator = self._clients.pop(client.client_id, (None, None))
             self._pages.pop(client.client_id, None)
-        if helm is not None:
-            helm.leave()
+        if operator is not None:
+            operator.leave()
 
     def _clicked(self, client_id: int, name: str, spot_m: tuple[float, float]) -> None:
         with self._lock:

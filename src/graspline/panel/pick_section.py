@@ -49,6 +49,7 @@ class PickSection:
         self._change: dict[str, Plain] = {}
 
     def pick(self) -> None:
+        """Pick the selected object."""
         self._controls.give(Pick(self.spot_m))
 
     def fold(self, robot: Robot) -> None:
@@ -70,6 +71,7 @@ class PickSection:
             self._gripper(robot)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._object.offer([each.name for each in snapshot.objects], snapshot.selected)
         chosen = next((each for each in snapshot.objects if each.name == snapshot.selected), None)
         self._seen.show(words.seen(chosen))
@@ -88,7 +90,7 @@ class PickSection:
         """The user clicked at an object in the scene, or at the table."""
         if name:
             self._select(name)
-        elif self._controls.helm.may_drive:
+        elif self._controls.operator.may_drive:
             self._spot.value = tuple(round(_MM * each, 1) for each in spot_m)
             self._place.value = _CLICKED
 
@@ -115,7 +117,7 @@ class PickSection:
             give(SetVariables(change))
             self._check()
         else:
-            give(ResetScene(self._controls.helm.session.snapshot.seed + 1))
+            give(ResetScene(self._controls.operator.session.snapshot.seed + 1))
 
     def _select(self, name: str) -> Ticket | None:
         if not name:
@@ -125,10 +127,10 @@ class PickSection:
         return ticket
 
     def _check(self) -> None:
-        self._board.ask(self._controls.helm, CheckReachable())
+        self._board.ask(self._controls.operator, CheckReachable())
 
     def _preview(self) -> None:
-        self._board.ask(self._controls.helm, Preview())
+        self._board.ask(self._controls.operator, Preview())
 
     def _gripper(self, robot: Robot) -> None:
         controls, gui, give = self._controls, self._controls.gui, self._controls.give
@@ -161,7 +163,7 @@ class PickSection:
     def _set(self, name: str, value: Plain) -> Ticket:
         given = float(value) / _MM if _is_length(name, value) else value
         ticket = self._controls.give(SetVariables({name: given}))
-        if self._controls.helm.session.snapshot.selected:
+        if self._controls.operator.session.snapshot.selected:
             self._check()
         return ticket
 

@@ -28,6 +28,7 @@ class ProgressSection:
             self._diagram = Text(gui)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._verdict.show(words.verdict(snapshot))
         self._history.show(words.history(snapshot))
         self._evidence.show(words.measured(snapshot.evidence))
@@ -37,13 +38,13 @@ class ProgressSection:
 def diagram(machine: Machine, state: str) -> str:
     """The machine with the state it is in; below it, the nested machine that this state is."""
     outer, _, inner = state.partition(".")
-    drawn = [_fitted(svg(machine, current=outer, compact=True))]
+    diagrams = [_fitted(svg(machine, current=outer, compact=True))]
     nested = machine.states.get(outer)
     if isinstance(nested, Machine):
-        drawn.append(diagram(nested, inner))
-    return f"<div class='gl-diagram' data-diagram='{state}'>{''.join(drawn)}</div>"
+        diagrams.append(diagram(nested, inner))
+    return f"<div class='gl-diagram' data-diagram='{state}'>{''.join(diagrams)}</div>"
 
 
-def _fitted(drawn: str) -> str:
+def _fitted(picture: str) -> str:
     """A picture no smaller than it can be read; what does not fit is scrolled to."""
-    return re.sub(r"width='(\d+)' height='\d+'>", r"style='width:\1px;max-width:none;height:auto'>", drawn, count=1)
+    return re.sub(r"width='(\d+)' height='\d+'>", r"style='width:\1px;max-width:none;height:auto'>", picture, count=1)

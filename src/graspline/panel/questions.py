@@ -28,6 +28,7 @@ class Question:
         self._whole_s = 0.0
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show the task's question, if there is one."""
         if snapshot.question != self._asked:
             self._asked, self._whole_s = snapshot.question, snapshot.answer_within_s
             self._offer(snapshot)

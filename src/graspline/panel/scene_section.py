@@ -37,9 +37,11 @@ class SceneSection:
 
     @property
     def seed(self) -> int:
+        """The seed that the page shows."""
         return int(self._seed.value)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         if snapshot.seed != self._last_seed:
             self._last_seed = self._seed.value = snapshot.seed
         if snapshot.episodes != self._known:
@@ -55,7 +57,7 @@ class SceneSection:
 
     def _change(self, current: str) -> None:
         wanted = self._task.value
-        if wanted != current and self._controls.helm.take():
+        if wanted != current and self._controls.operator.take():
             self._bench.change_task(wanted)
 
     def _list(self) -> None:
@@ -65,7 +67,7 @@ class SceneSection:
     def _replay(self) -> None:
         found = self._bench.episodes().get(self._episode.name)
         if found is None:
-            self._controls.helm.note = "Choose an episode to replay first."
+            self._controls.operator.note = "Choose an episode to replay first."
             return
         episode: ReplayEpisode = found()
         self._controls.give(episode)

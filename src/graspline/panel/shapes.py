@@ -16,7 +16,7 @@ from graspline.scenes.textures import texels_of
 Array = NDArray[np.float64]
 _GEOM = mujoco.mjtGeom
 _RGB_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
-# A plane is drawn this thick, below its surface.
+# A plane is shown this thick, below its surface.
 _PLANE_M = 0.004
 # What MuJoCo takes for no colour of a geom's own.
 _NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
@@ -82,7 +82,7 @@ def _triangles(model: mujoco.MjModel, index: int) -> tuple[Array, NDArray[Any]]:
             made = trimesh.creation.icosphere(3)
             made.apply_scale((x, y or x, z or x))
         case kind:
-            raise ValueError(f"geom {model.geom(index).name!r} is of type {kind}, which the panel does not draw")
+            raise ValueError(f"geom {model.geom(index).name!r} is of type {kind}, which the panel does not show")
     return np.asarray(made.vertices), np.asarray(made.faces)
 
 

@@ -39,10 +39,12 @@ def caption(text: str) -> str:
 
 
 def line(text: str, look: str = "") -> str:
+    """A line of text as HTML."""
     return f"<div class='{look}'>{escape(text)}</div>"
 
 
 def chip(text: str, colour: str) -> str:
+    """A short coloured label as HTML."""
     return f"<span class='gl-chip' style='background:{colour}'>{escape(text)}</span>"
 
 
@@ -76,6 +78,7 @@ def _message(snapshot: Snapshot, reach: Result | None) -> str:
 
 
 def lease(holder: str, mine: str) -> str:
+    """Which client is in control, as HTML."""
     if not holder:
         text = "No one is in control. Your first command takes control."
     elif holder == mine:
@@ -139,6 +142,7 @@ def measured(found: Evidence) -> str:
 
 
 def about_recording(recording: str) -> str:
+    """Whether and where episodes are recorded, as HTML."""
     if recording:
         return caption(f"Recorded episodes go into {recording}.")
     return caption("The last 20 episodes can be replayed. To record a dataset, start with --record DIR.")
@@ -162,6 +166,7 @@ def history(snapshot: Snapshot) -> str:
 
 
 def pose(name: str, found: Pose, about: str = "") -> str:
+    """A named pose in millimetres and degrees, as HTML."""
     x, y, z = 1000 * found.position_m
     rotation = found.rotation
     roll, pitch, yaw = np.degrees(
@@ -178,6 +183,7 @@ def pose(name: str, found: Pose, about: str = "") -> str:
 
 
 def readouts(snapshot: Snapshot) -> str:
+    """The tool's pose, jaw and forces, as HTML."""
     convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else snapshot.tool_at
     fixed, moving = snapshot.pad_forces_n
     return block(
@@ -189,6 +195,7 @@ def readouts(snapshot: Snapshot) -> str:
 
 
 def verdict(snapshot: Snapshot) -> str:
+    """The verdict and its evidence, as HTML."""
     if not (snapshot.verdict or snapshot.history):
         target = f" Target: {snapshot.targets[-1]}." if snapshot.targets else ""
         return block(f"<span class='gl-quiet'>{escape(f'Press Run to start the task.{target}')}</span>")

@@ -1,4 +1,4 @@
-"""The running simulation in 3D, for everybody who watches."""
+"""The running simulation in 3D, for all clients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 _STILL_M, _STILL = 2e-5, 2e-4
 # What is further away than this, or than twice the arm's reach, is parked and not shown.
 _SIGHT_M = 1.0
-# The floor is drawn this far below everything else.
+# The floor is shown this far below everything else.
 _FLOOR_M = 0.002
 _CELL_M, _GRID_RGB, _FADE_M = 0.1, (205, 212, 219), 3.0
 # Of the stages of a preview, the last one last.
@@ -34,7 +34,7 @@ _HALO_RGB = (255, 140, 0)
 
 
 class World:
-    """Draws snapshots of one scene. All of it happens in one thread, but for `preview`."""
+    """Shows snapshots of one scene. All of it happens in one thread, but for `preview`."""
 
     def __init__(
         self,

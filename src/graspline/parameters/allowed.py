@@ -86,6 +86,7 @@ class Allowed:
 
     @property
     def endless(self) -> bool:
+        """Whether a list may have any length."""
         return self.kind == "list" and self.length is None
 
     def item(self, index: int) -> Allowed:

@@ -64,7 +64,7 @@ def _numbers(model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], float]]:
 
 
 def _check_path(model: type[Parameters], path: tuple[str, ...], value: Value, where: str) -> None:
-    """Refuse an assignment to a key that is none, before it can hide what the file says there."""
+    """Refuse an assignment to an unknown key, before it can hide what the file says there."""
     section = model
     for end, key in enumerate(path, start=1):
         known = allowed_in(section)
@@ -86,7 +86,7 @@ def _assign(values: dict[str, Value], path: tuple[str, ...], value: Value) -> No
             values[name] = {}
         inner = values[name]
         if not isinstance(inner, dict):
-            return  # the file has a value where a section belongs, and will be told so
+            return  # the file has a value where a section belongs, and that is reported
         values = inner
     values[key] = value
 

@@ -103,6 +103,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str) -> str:
+    """A text, cut where it is too long to show."""
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 

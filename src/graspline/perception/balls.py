@@ -15,8 +15,8 @@ _ROUNDS_PX = (1.5, AGREES_PX, AGREES_PX)
 _NEAR_PX = 8.0
 # Azimuths around the ball that are looked at to say how much of its outline was seen.
 _AZIMUTHS = 48
-# MuJoCo draws a ball with 28 by 16 facets; its outline is that much narrower, on the mean over its turns.
-_DRAWN = 0.992
+# MuJoCo renders a ball with 28 by 16 facets; its outline is that much narrower, on the mean over its turns.
+_RENDERED = 0.992
 # Chosen on 450 pictures of 640 × 480 by OpenGL, then measured on 200 others with 674 oranges found: errors divided by
 # the stated sigma are 0.68 rms, none beyond 4. Whole oranges are off by 0.08 mm (1σ) per axis, at most 0.5 mm, with
 # 0.13 mm of that a constant in x; a radius by at most 0.1 mm. Larger than the scatter of edges, 0.13 px, for facets
@@ -43,11 +43,14 @@ class BallPrior:
     surface_m: float | None = None
 
     def radius_at(self, centre: Array) -> float:
+        """The radius of a ball whose centre is here."""
         return self.radius_m if self.surface_m is None else float(centre[2]) - self.surface_m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BallFit:
+    """A ball fitted to an outline: where it is, how large, and how certain."""
+
     centre_m: Array
     radius_m: float
     # (3, 3), of the centre.
@@ -102,14 +105,14 @@ def _misses_px(lens: Lens, rays: Array, centre: Array, belief: BallPrior) -> tup
     sight = centre - lens.position_m
     distance = np.linalg.norm(sight)
     ahead, radius = sight / distance, belief.radius_at(centre)
-    sine = _DRAWN * radius / distance
+    sine = _RENDERED * radius / distance
     cosine = np.sqrt(1 - sine * sine)
     along = rays @ ahead
     aside = np.sqrt(np.maximum(1 - along * along, 1e-12))
     misses = np.arctan2(aside, along) - np.arcsin(sine)
     slopes = (along[:, None] * ahead - rays) / (aside * distance)[:, None] + ahead * (sine / (cosine * distance))
     if belief.surface_m is not None:
-        slopes[:, 2] -= _DRAWN / (distance * cosine)
+        slopes[:, 2] -= _RENDERED / (distance * cosine)
     return misses * lens.focal_px, slopes * lens.focal_px
 
 

@@ -104,14 +104,17 @@ class Belief:
 
     @property
     def rotation(self) -> Array:
+        """The rotation matrix, (3, 3)."""
         return matrix_from_quaternion(self.quaternion)
 
     @property
     def pose(self) -> Pose:
+        """The pose in the world."""
         return Pose(position_m=self.position_m, rotation=self.rotation)
 
     @property
     def yaw_rad(self) -> float:
+        """The rotation about the vertical."""
         return float(yaw_of(self.quaternion))
 
     @property
@@ -141,6 +144,7 @@ class Belief:
 
     @property
     def radius_m(self) -> float:
+        """The radius."""
         return float(self.half_extents_m[0])
 
     @property

@@ -14,7 +14,7 @@ from graspline.rendering.picture import Array, Pixels
 Flags = NDArray[np.bool_]
 
 # Patches of colour are found in every fourth pixel of every fourth row and then looked at in all of them. Those that
-# are nearer to each other than twice that are one patch; the blobs in it are told apart when it is looked at.
+# are nearer to each other than twice that are one patch; the blobs in it are separated when it is looked at.
 _COARSE = 4
 # Pixels around a blob that are needed to find its edges.
 _MARGIN_PX = 10

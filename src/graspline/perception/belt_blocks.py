@@ -50,6 +50,7 @@ class BeltSurface:
     high_m: tuple[float, float]
 
     def holds(self, x_m: float, y_m: float) -> bool:
+        """Whether a point lies on the belt."""
         return self.low_m[0] <= x_m <= self.high_m[0] and self.low_m[1] <= y_m <= self.high_m[1]
 
 

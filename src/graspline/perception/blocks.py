@@ -41,6 +41,8 @@ _RING = np.stack([np.cos(np.arange(16) * (np.pi / 8)), np.sin(np.arange(16) * (n
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockFit:
+    """A block fitted to an image: its pose and size, and the error of the position (1σ)."""
+
     centre_m: Array
     half_extents_m: Array
     yaw_rad: float

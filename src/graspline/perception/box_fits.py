@@ -38,7 +38,7 @@ _RIVAL_WORSE, _RIVAL_SLACK_PX = 1.25, 0.03
 # Measured on 600 pictures from 0.25 to 0.7 m, half in any light, of 1,971 blocks: off by 0.03 mm (median), 0.17 (95 %)
 # and 0.44 mm at most, and by 0.05° and 0.24°; stated are 0.12 mm and 0.28°, and 99 % are within twice that. From 1.1 m
 # off by 0.12 and 0.55 mm, stated 0.27; touching each other 0.05 and 0.37 mm, stated 0.13, 98 % within twice that. Where
-# edges are drawn jagged, errors are half as large again. Sizes were mistaken only of blocks partly hidden by others.
+# edges are rendered jagged, errors are half as large again. Sizes were mistaken only of blocks partly hidden by others.
 EDGE_SIGMA_PX = 0.4
 _USUAL_MISFIT_PX = 0.15
 # Errors that all points of an edge share, in pixels.
@@ -71,6 +71,7 @@ class Outlines:
     level_m: float
 
     def only(self, chosen: NDArray[np.intp]) -> Outlines:
+        """The chosen outlines."""
         return Outlines(lens=self.lens, points_px=self.points_px[chosen], own=self.own[chosen], level_m=self.level_m)
 
 

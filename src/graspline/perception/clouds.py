@@ -49,6 +49,7 @@ class View:
 
     @property
     def measured(self) -> Flags:
+        """Which pixels have a depth."""
         return self.inverse > 0
 
     def turned(self, rotation: Array) -> View:

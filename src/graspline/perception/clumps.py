@@ -1,4 +1,4 @@
-"""Blocks of one colour that hang together in a picture, told apart by the corners of their common outline."""
+"""Blocks of one colour that hang together in an image, separated by the corners of their common outline."""
 
 from __future__ import annotations
 

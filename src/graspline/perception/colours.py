@@ -1,4 +1,4 @@
-"""What the pixels of a picture may belong to, told by hue and saturation, which a change of light leaves alone."""
+"""What the pixels of a picture may belong to, by hue and saturation, which a change of light leaves alone."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ class Cones:
         return len(self.axes)
 
     def only(self, chosen: NDArray[np.bool_]) -> Cones:
+        """The chosen cones."""
         return Cones(axes=self.axes[chosen], half_angles_rad=self.half_angles_rad[chosen])
 
     def misses_px(self, rays: Array, focal_px: float) -> Array:

@@ -1,4 +1,4 @@
-"""Solids drawn into a picture as wire frames with their names, for films and for people."""
+"""Solids laid over an image as wire frames with their names, for films and for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KNOWN_RGB, _UNKNOWN_RGB, _TEXT_RGB = (40, 230, 90), (255, 190, 40), (0, 0, 0)
 _TURN = np.arange(32) * (2 * np.pi / 32)
 _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 _SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-# Nothing nearer to the camera is drawn.
+# Nothing nearer to the camera is shown.
 _NEAREST_M = 0.05
 # Films show these pictures at 0.6 of their size: lines and letters are strong enough for that.
 _LINE_PX = 2
@@ -26,8 +26,10 @@ _TEXT_SCALE, _TEXT_WEIGHT, _TEXT_LIFT_PX, _PLATE_PX = 0.9, 2, 8, 6
 Plate = tuple[int, int, int, int]
 
 
-def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Belief]) -> Pixels:
-    """A copy of a picture with solids drawn in, seen from a camera pose (p_OC, R_OC), MuJoCo's camera frame."""
+def overlay_solids(
+    rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Belief]
+) -> Pixels:
+    """A copy of a picture with solids laid over it, seen from a camera pose (p_OC, R_OC), MuJoCo's camera frame."""
     height, width = rgb.shape[:2]
     lens = Lens(
         position_m=np.asarray(position_m, float),
@@ -36,15 +38,15 @@ def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float
         width=width,
         height=height,
     )
-    drawn = np.ascontiguousarray(rgb).copy()
+    annotated = np.ascontiguousarray(rgb).copy()
     colours = [_UNKNOWN_RGB if solid.name == UNKNOWN else _KNOWN_RGB for solid in solids]
     for solid, colour in zip(solids, colours, strict=True):
         for line in _lines_m(solid):
-            _draw_line(drawn, lens, line, colour)
+            _overlay_line(annotated, lens, line, colour)
     plates = list[Plate]()
     for solid, colour in zip(solids, colours, strict=True):
-        _write_name(drawn, lens, solid, colour, plates)
-    return drawn
+        _write_name(annotated, lens, solid, colour, plates)
+    return annotated
 
 
 def _lines_m(solid: Belief) -> list[Array]:
@@ -64,16 +66,18 @@ def _lines_m(solid: Belief) -> list[Array]:
     return [rotate(solid.rotation, ring) + solid.position_m for ring in rings]
 
 
-def _draw_line(drawn: Pixels, lens: Lens, line: Array, colour: tuple[int, int, int]) -> None:
+def _overlay_line(annotated: Pixels, lens: Lens, line: Array, colour: tuple[int, int, int]) -> None:
     ahead = -((line - lens.position_m) @ lens.rotation)[:, 2]
     if (ahead < _NEAREST_M).any():
         return
     # OpenCV counts from the middle of a pixel, in fractions of it.
     points = np.rint(lens.pixels(line) * 16).astype(np.int32)
-    cv2.polylines(drawn, [points], False, colour, _LINE_PX, cv2.LINE_AA, 4)
+    cv2.polylines(annotated, [points], False, colour, _LINE_PX, cv2.LINE_AA, 4)
 
 
-def _write_name(drawn: Pixels, lens: Lens, solid: Belief, colour: tuple[int, int, int], plates: list[Plate]) -> None:
+def _write_name(
+    annotated: Pixels, lens: Lens, solid: Belief, colour: tuple[int, int, int], plates: list[Plate]
+) -> None:
     """A thing's name above it, clear of the names there are; none of what is out of the picture."""
     top = np.array([*solid.position_m[:2], solid.top_m])
     if -((top - lens.position_m) @ lens.rotation)[2] < _NEAREST_M:
@@ -90,6 +94,6 @@ def _write_name(drawn: Pixels, lens: Lens, solid: Belief, colour: tuple[int, int
         if left < other[2] and other[0] < left + across and bottom - down < other[3] and other[1] < bottom:
             bottom = max(other[1] - 1, down)
     plates.append((left, bottom - down, left + across, bottom))
-    cv2.rectangle(drawn, (left, bottom - down), (left + across, bottom), colour, cv2.FILLED)
+    cv2.rectangle(annotated, (left, bottom - down), (left + across, bottom), colour, cv2.FILLED)
     at = left + _PLATE_PX, bottom - below - _PLATE_PX
-    cv2.putText(drawn, words, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_RGB, _TEXT_WEIGHT, cv2.LINE_AA)
+    cv2.putText(annotated, words, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_RGB, _TEXT_WEIGHT, cv2.LINE_AA)

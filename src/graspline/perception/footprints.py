@@ -16,13 +16,24 @@ class Footprint(Protocol):
     """A rectangle on the belt, by its middle, full extents and heading."""
 
     @property
-    def size_m(self) -> tuple[float, float, float]: ...
+    def size_m(self) -> tuple[float, float, float]:
+        """The sizes along the object's own axes."""
+        ...
+
     @property
-    def x_m(self) -> float: ...
+    def x_m(self) -> float:
+        """The position along x."""
+        ...
+
     @property
-    def y_m(self) -> float: ...
+    def y_m(self) -> float:
+        """The position along y."""
+        ...
+
     @property
-    def yaw_rad(self) -> float: ...
+    def yaw_rad(self) -> float:
+        """The rotation about the vertical."""
+        ...
 
 
 def overlaps_m(blocks: Sequence[Footprint]) -> Array:

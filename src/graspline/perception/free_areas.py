@@ -21,9 +21,9 @@ _ROUNDING_M = 1e-9
 _LEAST_SEEN, _HOLE_PX = 0.8, 7
 # Where a thing may be off by more than its sigma times this, it is not.
 _SIGMAS = 2.0
-# More room than asked for is told up to this, in steps of a centimetre.
+# More room than asked for is reported up to this, in steps of a centimetre.
 _MORE_ROOM_M = (0.01, 0.02, 0.03, 0.04, 0.05)
-# Of two places nearer to each other than this share of the thing's size only the better one is told.
+# Of two places nearer to each other than this share of the thing's size only the better one is reported.
 _APART_SHARE = 0.5
 
 

@@ -54,6 +54,7 @@ class HeldObject:
 
     @property
     def centre_m(self) -> tuple[float, float, float]:
+        """The centre, relative to the hand."""
         x, y, z = self.X_HO.position_m.tolist()
         return x, y, z
 

@@ -36,26 +36,52 @@ _NUDGE_SIGMAS, _NUDGE_M = 5.0, 0.0005
 
 
 class Known(Protocol):
-    """What a block must have told of itself to be recognised."""
+    """What must be known of a block to recognise it."""
 
     @property
-    def colour(self) -> str: ...
+    def colour(self) -> str:
+        """The name of the colour."""
+        ...
+
     @property
-    def size_m(self) -> Size: ...
+    def size_m(self) -> Size:
+        """The sizes along the object's own axes."""
+        ...
+
     @property
-    def x_m(self) -> float: ...
+    def x_m(self) -> float:
+        """The position along x."""
+        ...
+
     @property
-    def y_m(self) -> float: ...
+    def y_m(self) -> float:
+        """The position along y."""
+        ...
+
     @property
-    def time_s(self) -> float: ...
+    def time_s(self) -> float:
+        """The simulated time."""
+        ...
+
     @property
-    def yaw_rad(self) -> float: ...
+    def yaw_rad(self) -> float:
+        """The rotation about the vertical."""
+        ...
+
     @property
-    def sigma_m(self) -> float: ...
+    def sigma_m(self) -> float:
+        """The error of the position (1σ)."""
+        ...
+
     @property
-    def yaw_sigma_rad(self) -> float: ...
+    def yaw_sigma_rad(self) -> float:
+        """The error of the yaw (1σ)."""
+        ...
+
     @property
-    def last_seen_s(self) -> float: ...
+    def last_seen_s(self) -> float:
+        """When it was seen last."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +184,7 @@ def _pairs(compared: _Compared, travel_m: float) -> Pairs:
 
 
 def _one_to_one(cost: Array) -> Pairs:
-    """The cheapest pair, then the cheapest of what is left, and so on; costs that are infinite are none."""
+    """The cheapest pair, then the cheapest of what is left, and so on; infinite costs are left out."""
     pairs: Pairs = {}
     taken: set[int] = set()
     for flat in np.argsort(cost, axis=None, kind="stable"):

@@ -36,7 +36,7 @@ _FAR_BEHIND, _OTHER_COLOUR = 0.12, 0.045
 # A backdrop looks the same, to so much of 255, this far away from an edge.
 _AWAY_PX, _SAME = (12.0, 14.0, 16.0), 8.0
 _BORDER_PX = 4
-# Lower than this a thing cannot be told from what it stands on.
+# Lower than this a thing cannot be distinguished from what it stands on.
 _FOOT_M = 0.014
 
 

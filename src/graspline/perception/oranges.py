@@ -1,4 +1,4 @@
-"""Oranges told apart in a picture: whole ones, ones behind the arm, and ones behind one another."""
+"""Oranges separated in an image: whole ones, ones behind the arm, and ones behind one another."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class OrangePixels:
 
     @classmethod
     def of(cls, lens: Lens, hues: Pixels, field: NDArray[np.float32], corner_px: Array) -> OrangePixels:
+        """The pixels of an image that may belong to an orange."""
         mask = pixels_within(hues, ORANGE)
         outline = find_outline(mask, field, darkens=True)
         # Beside the robot, a block or another orange the edge may be theirs, seen before this one; not if it is round.
@@ -97,6 +98,7 @@ class Explained:
         return float((inside & (mask > 0) & (self._mask[part] == 0)).sum() / max(1, (disc > 0).sum()))
 
     def add(self, cone: Cones) -> None:
+        """Mark what a cone covers as explained."""
         cv2.fillPoly(self._mask, [self._corners(cone, 1.06)], 255)
         # Points inside the disc are where something hides it.
         self.free = self.free & (cone.misses_px(self._pixels.rays, self._pixels.lens.focal_px)[0] > 1.5)
@@ -206,6 +208,7 @@ def merits(pixels: OrangePixels, cones: Cones, expected_m: Array, sigma_m: float
 
 
 def cone_of(lens: Lens, fit: BallFit) -> Cones:
+    """The cone of sight that a fitted ball fills."""
     sight = fit.centre_m - lens.position_m
     distance = np.linalg.norm(sight)
     return Cones(axes=(sight / distance)[None], half_angles_rad=np.array([np.arcsin(fit.radius_m / distance)]))

@@ -37,6 +37,7 @@ class Lens:
 
     @classmethod
     def of(cls, picture: Picture) -> Lens:
+        """The lens that took an image."""
         focal = picture.height / (2 * np.tan(picture.fovy_rad / 2))
         return cls(
             position_m=np.asarray(picture.position_m, float),
@@ -88,11 +89,13 @@ class Outline:
         return len(self.points_px)
 
     def only(self, chosen: NDArray[np.bool_]) -> Outline:
+        """The chosen points of the outline."""
         return Outline(
             points_px=self.points_px[chosen], normals_px=self.normals_px[chosen], contour=self.contour[chosen]
         )
 
     def moved(self, by_px: Array) -> Outline:
+        """The outline shifted in the image."""
         return Outline(points_px=self.points_px + by_px, normals_px=self.normals_px, contour=self.contour)
 
 

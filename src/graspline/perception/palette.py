@@ -48,6 +48,7 @@ class Colours:
 
 
 def colours_of(rgb: Pixels) -> Colours:
+    """The colours of an image's pixels."""
     hues = hue_picture(rgb)
     found = np.asarray(cv2.inRange(hues, _COLOURED_LOW, _COLOURED_HIGH), np.uint8)
     hue, value = (np.asarray(cv2.extractChannel(hues, channel), np.uint8) for channel in (0, 2))

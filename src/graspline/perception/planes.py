@@ -70,7 +70,8 @@ class NoPlane:
     least: int = _LEAST_TRIED
 
     @property
-    def told(self) -> Evidence:
+    def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
         return (at_least("pixels_on_a_level_plane", self.agreed, self.least),)
 
 

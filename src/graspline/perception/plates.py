@@ -13,7 +13,7 @@ from graspline.scenes.fruit_table import RIM_RADIUS_M, RIM_TOP_M
 
 # The rim is a ring of 20 straight bars: on the mean over directions this much narrower than the circle they end on.
 _BARS = 0.992
-# The floor is drawn with 28 sides, and so is a little narrower than it is.
+# The floor is rendered with 28 sides, and so is a little narrower than it is.
 _SIDES = 0.996
 _ROUNDS_M = (0.008, 0.003, 0.003)
 # What an outline point is compared with lies this far outside it.
@@ -22,14 +22,16 @@ _OUTSIDE_PX = 3.0
 _EVERY = 2
 _AZIMUTHS = 48
 _LEAST_SHARE = 0.15
-# Measured on 200 pictures by OpenGL: off by 0.09 mm (1σ), at most 0.35 mm, a third of what this states; drawn by rays
-# the rim is rounder and the plate off by 0.4 mm, which this covers.
+# Measured on 200 pictures by OpenGL: off by 0.09 mm (1σ), at most 0.35 mm, a third of what this states; rendered by
+# rays the rim is rounder and the plate off by 0.4 mm, which this covers.
 _EDGE_SIGMA_M = 0.0012
 _SIGMA_FLOOR_M = 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlateFit:
+    """A plate fitted to an outline: its centre, its error (1σ), and how much was seen."""
+
     centre_m: Array
     sigma_m: float
     share_seen: float

@@ -29,6 +29,8 @@ class Settling:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settled:
+    """Fitted parameters with their certainty and residuals."""
+
     parameters: Array
     # (P, P): the inverse covariance, in edge errors.
     normal: Array
@@ -52,7 +54,7 @@ def settle(
 ) -> Settled:
     """One round for each of `farthest_px`: places on the outline that are seen but farther off are left out of it.
 
-    `reaches` tells for parameters (B, P) how far (B, M) the shape reaches at each place, `observed` (M,) how far it is
+    `reaches` gives for parameters (B, P) how far (B, M) the shape reaches at each place, `observed` (M,) how far it is
     seen to. Where something hides the shape, which is not `seen` there, it reaches at least as far as that.
     """
     prior = np.diag((settling.edge_sigma_px / settling.doubt) ** 2)

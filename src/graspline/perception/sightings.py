@@ -14,7 +14,7 @@ from graspline.perception.standing import Ground
 
 # Number of depths of a cluster that count.
 _DEPTHS = 180
-# Of what is darker than this, red, green and blue together, there is little to be told.
+# Of what is darker than this, red, green and blue together, the colour is uncertain.
 _DARK = 30.0
 
 
@@ -34,10 +34,12 @@ class Sighting:
 
     @property
     def top_m(self) -> float:
+        """The height of the top."""
         return float(np.percentile(self.points_m[:, 2], 98.5))
 
 
 def sighting_of(ground: Ground, cluster: Cluster) -> Sighting:
+    """The sighting that a cluster of depths makes."""
     every = max(1, len(cluster.rows) // _DEPTHS)
     rows, columns = cluster.rows[::every], cluster.columns[::every]
     return Sighting(

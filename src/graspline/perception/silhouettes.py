@@ -9,8 +9,8 @@ from graspline.perception.cones import cross
 from graspline.perception.outlines import Array, Lens
 from graspline.scenes.scene import ObjectShape
 
-# A circle is drawn with 28 corners and a ball with 16 rows of them: so much narrower they look, on the mean.
-_DRAWN: dict[ObjectShape, float] = {"box": 1.0, "cylinder": 0.998, "ball": 0.997}
+# A circle is rendered with 28 corners and a ball with 16 rows of them: so much narrower they look, on the mean.
+_RENDERED: dict[ObjectShape, float] = {"box": 1.0, "cylinder": 0.998, "ball": 0.997}
 _TURN = np.arange(48) * (2 * np.pi / 48)
 _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 _BOX = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
@@ -26,11 +26,11 @@ def silhouette_px(lens: Lens, shape: ObjectShape, half_m: Array, position_m: Arr
 def _corners_m(lens: Lens, shape: ObjectShape, half_m: Array, position_m: Array, rotation: Array) -> Array:
     """(V, 3): points in W whose outline is that of the shape."""
     if shape != "ball":
-        drawn = half_m * np.array([_DRAWN[shape], _DRAWN[shape], 1.0])
-        return position_m + ((_BOX if shape == "box" else _CAN) * drawn) @ rotation.T
+        rendered = half_m * np.array([_RENDERED[shape], _RENDERED[shape], 1.0])
+        return position_m + ((_BOX if shape == "box" else _CAN) * rendered) @ rotation.T
     sight = position_m - lens.position_m
     distance = float(np.linalg.norm(sight))
-    ahead, radius = sight / distance, _DRAWN[shape] * float(half_m[0])
+    ahead, radius = sight / distance, _RENDERED[shape] * float(half_m[0])
     # Square to the sight and to the picture's upright, along which no camera looks.
     first = cross(ahead, lens.rotation[:, 1])
     first = first / np.linalg.norm(first)

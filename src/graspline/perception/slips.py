@@ -22,7 +22,7 @@ Pair = tuple[Belief, Belief]
 MOST_M, MOST_RAD = 0.10, 0.06
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
-# Of what is hidden more than this nothing is told.
+# What is hidden more than this is not used.
 _HIDDEN = 0.35
 # Things this far from their middle tell how far they turned.
 _APART_M = 0.08
@@ -41,7 +41,8 @@ class Slip:
     turn_rad: float
 
     @property
-    def told(self) -> Evidence:
+    def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
         return (
             at_most("slipped", float(np.linalg.norm(self.shift_m)), MOST_M, "m"),
             at_most("turned", abs(self.turn_rad), MOST_RAD, "rad"),
@@ -53,13 +54,16 @@ class Slip:
         return np.array([*(self.about_m + self.shift_m + turned), point_m[2]])
 
     def rotation(self, rotation: Array) -> Array:
+        """A rotation as it is after the slip."""
         return multiply(rotation_z(self.turn_rad), rotation)
 
     def solid(self, solid: Belief) -> Belief:
+        """A solid as it is after the slip."""
         turned = quaternion_from_matrix(self.rotation(solid.rotation))
         return replace(solid, position_m=self.point(solid.position_m), quaternion=turned)
 
     def fitting(self, fitting: Fitting) -> Fitting:
+        """A piece of furniture as it is after the slip."""
         x, y, z = self.point(np.array(fitting.position_m)).tolist()
         return replace(fitting, position_m=(x, y, z), yaw_rad=fitting.yaw_rad + self.turn_rad)
 

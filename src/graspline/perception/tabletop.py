@@ -65,6 +65,7 @@ class Tabletop:
 
     @property
     def solids(self) -> tuple[Belief, ...]:
+        """The objects as solids."""
         return tuple(each.solid for each in self.things)
 
 

@@ -33,13 +33,14 @@ _MOSTLY = 0.9
 # pictures of 640 × 480 by OpenGL, half of them in other light, colours and cameras, all 784 things found: off 0.05 mm
 # and 1.6 mrad (1σ), at most by 0.4 mm and 9 mrad; errors are 0.35 and 0.37 times the stated sigma, at most 1.9 times.
 # With things 4 mm apart and the arm before them, on 200 pictures 1205 of 1210: 0.07 mm, at most 1.1 mm; 0.39 times, at
-# most 4.1 times, and that of a white can a few pixels from robot and block. Drawn by rays, whose edges are jagged and
-# whose balls have no facets, 122 things: 0.16 mm, 0.80 times, at most 2.0 times; the sigma is to hold for these, too.
+# most 4.1 times, and that of a white can a few pixels from robot and block. Rendered by rays, whose edges are jagged
+# and whose balls have no facets, 122 things: 0.16 mm, 0.80 times, at most 2.0 times; the sigma is to hold for these,
+# too.
 _EDGE_SIGMA_PX, _USUAL_MISFIT_PX = 0.25, 0.12
 _SIGMA_FLOOR_M = 0.0001
 _YAW_FLOOR_RAD = 0.0005
 # A fit worse than this, or one that leaves out more of the edges that are surely its own, is of something else: what
-# lies on its side or leans. What stands fits to 0.1 px, to 0.3 px where edges are drawn jagged.
+# lies on its side or leans. What stands fits to 0.1 px, to 0.3 px where edges are rendered jagged.
 _MOST_MISFIT_PX, _MOST_LEFT_OUT = 0.35, 0.05
 # Less of an outline, or one less certain than that, does not say where a thing is.
 _LEAST_SHARE = 0.2

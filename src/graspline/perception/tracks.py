@@ -87,10 +87,12 @@ class Tracks:
 
     @property
     def speed_m_s(self) -> float:
+        """The speed of the belt."""
         return self.belt.speed_m_s
 
     @property
     def speed_sigma_m_s(self) -> float:
+        """The error of the belt's speed (1σ)."""
         return self.belt.sigma_m_s
 
 
@@ -104,7 +106,7 @@ def no_tracks(direction: tuple[float, float], speed_m_s: float = 0.05, speed_sig
 
 
 def without(tracks: Tracks, number: int) -> Tracks:
-    """The same without a block that has left the belt; what it told of the belt stays."""
+    """The same without a block that has left the belt; what it showed of the belt stays."""
     return replace(tracks, alive=tuple(track for track in tracks.alive if track.number != number))
 
 

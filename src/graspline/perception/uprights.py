@@ -18,8 +18,8 @@ POSE: dict[Shape, tuple[int, ...]] = {"box": (X, Y, YAW), "cylinder": (X, Y), "b
 SIZE: dict[Shape, tuple[int, ...]] = {"box": (WIDE, DEEP, HIGH), "cylinder": (WIDE, HIGH), "ball": (WIDE,)}
 
 
-# A circle is drawn with 28 corners and a ball with 16 rows of them: so much narrower they look, on the mean.
-_DRAWN: dict[Shape, float] = {"cylinder": 0.998, "ball": 0.997}
+# A circle is rendered with 28 corners and a ball with 16 rows of them: so much narrower they look, on the mean.
+_RENDERED: dict[Shape, float] = {"cylinder": 0.998, "ball": 0.997}
 _TURNS = np.arange(28) * (2 * np.pi / 28)
 _SWEEP = np.linspace(-1, 1, 14)
 _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
@@ -45,6 +45,7 @@ def with_numbers(shape: Shape, upright: Array, chosen: tuple[int, ...], values: 
 
 
 def half_extents_m(upright: Array) -> Array:
+    """Half the width, depth and height of an upright."""
     return np.array([upright[WIDE], upright[DEEP], upright[HIGH] / 2])
 
 
@@ -98,7 +99,7 @@ def _cylinder_rim(lens: Lens, uprights: Array) -> Array:
     Of a top that is seen from below as well where it does.
     """
     off = lens.position_m[:2] - uprights[:, [X, Y]]
-    radius, high = _DRAWN["cylinder"] * uprights[:, WIDE], uprights[:, HIGH]
+    radius, high = _RENDERED["cylinder"] * uprights[:, WIDE], uprights[:, HIGH]
     towards = np.arctan2(off[:, 1], off[:, 0])[:, None]
     half = np.arccos(np.clip(radius / np.hypot(off[:, 0], off[:, 1]), 0, 1))[:, None]
     front = towards + half * _SWEEP
@@ -113,7 +114,7 @@ def _cylinder_rim(lens: Lens, uprights: Array) -> Array:
 
 def _ball_rim(lens: Lens, uprights: Array) -> Array:
     """(B, V, 3): the circle in which lines of sight touch it, which is nearer and smaller than its equator."""
-    radius = _DRAWN["ball"] * uprights[:, WIDE]
+    radius = _RENDERED["ball"] * uprights[:, WIDE]
     middle = np.stack([uprights[:, X], uprights[:, Y], uprights[:, WIDE]], axis=1)
     sight = middle - lens.position_m
     distance = np.linalg.norm(sight, axis=1)

@@ -4,7 +4,7 @@ Each fruit of the ring lies as far out as it may, where it leaves the others mos
 angles. A sweep around the plate puts each fruit at the first angle that is free, one after the other. Every function
 here works on many rows at once: a row is one arrangement to be tried.
 
-A plan keeps `off_spot_m` more than the distance needed between fruits still to come. Where one of them comes to rest
+A plan keeps `off_spot_m` more than the distance needed between fruits still to come. Where one of them ends up
 that far off its spot, the plan for the others still stands: that is why a plate is filled one by one, seeing again
 where each fruit came to lie, and does not run out of spots half way.
 """

@@ -40,7 +40,7 @@ class PlaceParameters(Parameters):
 
 
 class CarryParameters(PlaceParameters):
-    """How a held fruit is carried and put down; everything that the planner may be told."""
+    """How a held fruit is carried and put down; everything that the planner can be set to."""
 
     transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=1.5, description="peak speed of a carried fruit")
     lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")
@@ -62,13 +62,13 @@ class CarryParameters(PlaceParameters):
         description="path of a carried fruit: straight across, or back by `retreat_share` first; auto tries both",
     )
     least_radius_m: float = Field(
-        default=0.165, ge=0.05, le=0.6, description="smallest distance from the pan axis when the hand draws back"
+        default=0.165, ge=0.05, le=0.6, description="smallest distance from the pan axis when the hand retracts"
     )
     retreat_share: float = Field(
         default=2 / 7,
         ge=0,
         le=0.9,
-        description="fraction of the distance to the robot's origin by which the hand draws back",
+        description="fraction of the distance to the robot's origin by which the hand retracts",
     )
     max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="largest tilt of the hand")
     release_clearance_m: float = Field(

@@ -173,7 +173,7 @@ class Placing:
         return paths or None
 
     def _across(self, posture: Posture, strategy: str) -> Planning[list[Path] | Refusal]:
-        """From where the hand is to above the support: one arc, or drawing back and one arc."""
+        """From where the hand is to above the support: one arc, or retracting and one arc."""
         query, point, now = self.query, self.query.held_m(), self.query.posture()
         # The shorter way round.
         turn = posture.turn + float(np.arctan2(np.sin(now.turn - posture.turn), np.cos(now.turn - posture.turn)))

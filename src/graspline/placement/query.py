@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """Where something is put: the point its middle comes to be over, and how high the surface under it is there."""
+    """Where something is put: the point its middle ends over, and how high the surface under it is there."""
 
     x_m: float
     y_m: float
@@ -61,6 +61,7 @@ class CarryPlan:
 
     @property
     def spot_m(self) -> tuple[float, float]:
+        """Where the object is put."""
         return self.support.x_m, self.support.y_m
 
     @property
@@ -85,6 +86,7 @@ class CarryQuery:
 
     @property
     def robot(self) -> Robot:
+        """The robot that carries."""
         return self.world.robot
 
     def held_m(self) -> Array:
@@ -99,6 +101,7 @@ class CarryQuery:
 
     @property
     def arm(self) -> Arm:
+        """The kinematics of the arm."""
         return arm_of(self.robot)
 
     @functools.cached_property

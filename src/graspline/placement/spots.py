@@ -177,7 +177,7 @@ def _room_m(
 
     kept = quarters_kept(every, np.zeros(len(place)), slack_m, np.array([0.0, 0.25, 0.5, 0.75]))
     room = np.where(kept > 0, slack_m * 0.25 * (kept - 1), -1.0)
-    # Spots that cannot become one of the best any more are not told apart further.
+    # Spots that cannot become one of the best any more are not distinguished further.
     rows = np.flatnonzero((kept > 0) & (room + 0.25 * slack_m > room.max(initial=0.0) - _SAME_ROOM_M))
     if len(rows):
         least, most = room[rows], room[rows] + 0.25 * slack_m[rows]

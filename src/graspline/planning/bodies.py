@@ -48,6 +48,7 @@ class Body:
     belief: Belief | None = None
 
     def fits(self, shape: Shape) -> bool:
+        """Whether a body may have this shape."""
         return self.shape is None or self.shape == shape
 
     def stand_for(self, belief: Belief) -> None:

@@ -59,7 +59,7 @@ def straight(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
     return joint_move(robot, start, goal, speed=speed)
 
 
-def drawn_in(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
+def retracted(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
     """The goal's posture first where the arm's first axis stands; then that turns."""
     return _by(robot, start, (_with(goal, start.position, 0), goal), speed)
 
@@ -69,7 +69,8 @@ def raised(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
     return _by(robot, start, (lifted(robot, start.position), goal), speed)
 
 
-def raised_and_drawn_in(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
+def raised_and_retracted(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
+    """The shoulder lifted first, then the goal's posture, and last the turn of the arm's first axis."""
     return _by(robot, start, (lifted(robot, start.position), _with(goal, start.position, 0), goal), speed)
 
 
@@ -85,7 +86,7 @@ def by_home(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
     return _by(robot, start, (here, there, goal), speed)
 
 
-USUAL: tuple[Way, ...] = (straight, drawn_in, raised, raised_and_drawn_in, wrist_last)
+USUAL: tuple[Way, ...] = (straight, retracted, raised, raised_and_retracted, wrist_last)
 
 
 def free_way(

@@ -36,6 +36,7 @@ class Together(Generic[P, T]):
         functools.update_wrapper(self, steps)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Answer one query alone."""
         return alone(self.steps(*args, **kwargs))
 
     def many(self, arguments: Sequence[tuple[Any, ...]]) -> list[T]:
@@ -111,6 +112,7 @@ class Rounds(Generic[K, T]):
 
     @property
     def under_way(self) -> int:
+        """How many are being computed."""
         return len(self._plannings)
 
     def go_on(self) -> None:

@@ -12,7 +12,7 @@ from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 
 # Turns of shoulder, elbow and wrist that are tried to get out of a contact, as shares of each other: first those that
-# lift and draw in; and how far, the nearest first.
+# lift and retract; and how far, the nearest first.
 _OUTWARDS = (
     (-1.0, 0.0, 0.0),
     (0.0, 0.0, -1.0),

@@ -1,7 +1,7 @@
 """Smooth edges for a finished picture, after FXAA 3.11 by Timothy Lottes.
 
-OpenGL's own antialiasing draws every sample of a pixel, which takes a processor twice as long as all else, and where a
-shadow map is used it leaves dark dots along edges.
+OpenGL's own antialiasing renders every sample of a pixel, which takes a processor twice as long as all else, and where
+a shadow map is used it leaves dark dots along edges.
 """
 
 from __future__ import annotations

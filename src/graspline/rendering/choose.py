@@ -27,13 +27,13 @@ _TINY_MODEL = '<mujoco><visual><global offwidth="8" offheight="8"/><quality shad
 
 
 class Renderer(Protocol):
-    """Draws one scene at one size; what it returns depends on the arguments only."""
+    """Renders one scene at one size; what it returns depends on the arguments only."""
 
     name: str
     width: int
     height: int
 
-    def draw(
+    def render(
         self,
         qpos: Array,
         variation: Variation,
@@ -42,14 +42,20 @@ class Renderer(Protocol):
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
-        """With marks on the surfaces that have moved so far, if that is told."""
+        """With marks on the surfaces that have moved so far, if that is given."""
         ...
 
-    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]: ...
+    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
+        """The id of the geom in each pixel."""
+        ...
 
-    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]: ...
+    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
+        """The distance of each pixel along the camera's axis."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
+        ...
 
     def __enter__(self) -> Self: ...
 
@@ -67,7 +73,7 @@ def open_renderer(
     if kind == "gl" and problem:
         raise EnvironmentProblem(f"no OpenGL: {problem}; ray-traced images do not need it")
     if kind == "auto" and problem:
-        _LOG.info("drawing with rays, no OpenGL: %s", problem)
+        _LOG.info("rendering with rays, no OpenGL: %s", problem)
     if kind == "rays" or problem:
         return RayRenderer(scene, width, height)
     return GlRenderer(scene, width, height, smooth=smooth)

@@ -1,8 +1,8 @@
-"""One process draws, many ask: pictures of a GPU's renderer for every process that encodes them.
+"""One process renders, many ask: images of a GPU's renderer for every process that encodes them.
 
-Each of these has a pipe to the drawer and memory that both share, in two halves: while it encodes the pictures of one
-half, the drawer fills the other. The drawer draws what all of them ask for together, in batches of as many worlds as
-its renderer has. While the renderer is at one batch, the one before it is brought to the process that ordered it.
+Each of these has a pipe to the renderer and memory that both share, in two halves: while it encodes the pictures of one
+half, the renderer fills the other. It renders what all of them ask for together, in batches of as many worlds as
+its renderer has. While the renderer is at one batch, the one before it is copied to the process that asked for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ SEAT_BYTES = 2 * 18 * 320 * 240 * 3
 # Pictures that a half should have room for where there is plenty.
 _PLENTY = 64
 _SHARED_MEMORY = "/dev/shm"
-# Threads that bring pictures to their places: one copies about as fast as a good GPU draws, and must never hold it up.
+# Threads that bring pictures to their places: one copies about as fast as a good GPU renders, and must never hold it
+# up.
 _HANDS = 3
 
 
@@ -51,6 +52,7 @@ class Shot:
 
     @property
     def picture_bytes(self) -> int:
+        """The size of one image in memory."""
         return self.width * self.height * 3
 
 
@@ -68,14 +70,14 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """An order is drawn, or could not be, and why."""
+    """A job is rendered, or could not be, and why."""
 
     number: int
     problem: str = ""
 
 
 class BatchRenderer(Protocol):
-    """Draws up to `worlds` states at once."""
+    """Renders up to `worlds` states at once."""
 
     worlds: int
 
@@ -97,10 +99,10 @@ class Seat:
 
 
 class Studio:
-    """The drawer as the process has it that started it: hands out seats, and frees their memory in the end."""
+    """The render process as its parent has it: hands out seats, and frees their memory in the end."""
 
     def __init__(self, connection: Connection, seat_bytes: int = SEAT_BYTES) -> None:
-        """At the connection's other end is a process that calls `draw_for_others`."""
+        """At the connection's other end is a process that calls `render_for_others`."""
         self._connection, self._seat_bytes = connection, seat_bytes
         self._memories: list[SharedMemory] = []
 
@@ -126,7 +128,7 @@ class Studio:
         return Seat(connection=theirs, memory=memory.name)
 
     def close(self) -> None:
-        """The drawer ends, and processes that still ask are told so."""
+        """The render process ends, and processes that still ask get an error."""
         self._connection.close()
         for memory in self._memories:
             memory.close()
@@ -135,7 +137,7 @@ class Studio:
 
 
 class Painter:
-    """Pictures from the drawer, for the process that has the seat."""
+    """Images from the render process, for the process that has the seat."""
 
     def __init__(self, scene: Scene, seat: Seat) -> None:
         self._looks = Looks(scene)
@@ -150,50 +152,51 @@ class Painter:
         each = self._memory.size // 2 // shot.picture_bytes
         if not each:
             raise InputError(f"pictures of {width}×{height} do not fit into {self._memory.size} bytes twice")
-        ordered = deque[Order]()
+        pending = deque[Order]()
         for index, first in enumerate(range(0, len(qpos), each)):
             chunk = slice(first, first + each)
-            ordered.append(self._order(shot, qpos[chunk], variations[chunk], half=index % 2))
-            if len(ordered) == 2:
-                yield from self._drawn(ordered.popleft())
-        for order in ordered:
-            yield from self._drawn(order)
+            pending.append(self._request(shot, qpos[chunk], variations[chunk], half=index % 2))
+            if len(pending) == 2:
+                yield from self._rendered(pending.popleft())
+        for request in pending:
+            yield from self._rendered(request)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._connection.close()
         self._memory.close()
 
-    def _order(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
+    def _request(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
         looks, which = self._looks.rows(variations)
         self._number += 1
-        order = Order(
+        request = Order(
             number=self._number, shot=shot, qpos=np.asarray(qpos, np.float32), looks=looks, which=which, half=half
         )
         try:
-            self._connection.send(order)
+            self._connection.send(request)
         except OSError as error:
             raise EnvironmentProblem(_GONE) from error
-        return order
+        return request
 
-    def _drawn(self, order: Order) -> Iterator[Pixels]:
+    def _rendered(self, request: Order) -> Iterator[Pixels]:
         done = Done(number=0)
         # Those before it are of a process that did not want all pictures.
-        while done.number != order.number:
+        while done.number != request.number:
             try:
                 done = self._connection.recv()
             except (EOFError, OSError) as error:
                 raise EnvironmentProblem(_GONE) from error
         if done.problem:
             raise EnvironmentProblem(f"the rendering process failed: {done.problem}")
-        yield from _pictures_of(order, self._memory)
+        yield from _pictures_of(request, self._memory)
 
 
-_GONE = "the process that draws pictures has died; is there enough memory, on the GPU and on this machine?"
+_GONE = "the process that renders images has died; is there enough memory, on the GPU and on this machine?"
 
 
-def draw_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
-    """Draw for all who have seats until the studio closes, or the process that has it dies."""
-    _Drawer(studio, open_renderer).serve()
+def render_for_others(render_server: Connection, open_renderer: OpenRenderer) -> None:
+    """Render for every process that has a seat, until the connection closes or its owner dies."""
+    _Drawer(render_server, open_renderer).serve()
 
 
 @dataclass(slots=True, eq=False)
@@ -205,18 +208,18 @@ class _Client:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """An order that is being filled."""
+    """A request that is being rendered."""
 
     client: _Client
-    order: Order
+    request: Order
     # How many of its pictures the renderer was asked for, and how many lie where they belong.
     begun: int = 0
-    drawn: int = 0
+    rendered: int = 0
     answered: bool = False
 
     @property
     def count(self) -> int:
-        return len(self.order.qpos)
+        return len(self.request.qpos)
 
     @property
     def over(self) -> bool:
@@ -226,15 +229,15 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """What the renderer is at: parts of orders, one after the other."""
+    """What the renderer is at: parts of requests, one after the other."""
 
     parts: Sequence[tuple[_Job, slice]]
     pictures: Callable[[], Pixels]
 
 
 class _Drawer:
-    def __init__(self, studio: Connection, open_renderer: OpenRenderer) -> None:
-        self._studio, self._open = studio, open_renderer
+    def __init__(self, render_server: Connection, open_renderer: OpenRenderer) -> None:
+        self._render_server, self._open = render_server, open_renderer
         self._clients: dict[Connection, _Client] = {}
         # Those of which the renderer has not been asked for everything, oldest first.
         self._jobs: deque[_Job] = deque()
@@ -251,39 +254,39 @@ class _Drawer:
         for client in list(self._clients.values()):
             self._dismiss(client)
         # A process whose seat was still on its way hears of the end by this.
-        self._studio.close()
+        self._render_server.close()
 
     def _hear(self) -> bool:
         """Take in all that has been said, waiting for it only if there is nothing to do; false when all is over."""
-        while ready := wait([self._studio, *self._clients], 0 if self._jobs or self._under_way else None):
+        while ready := wait([self._render_server, *self._clients], 0 if self._jobs or self._under_way else None):
             for connection in ready:
                 assert isinstance(connection, Connection)
-                if connection is not self._studio:
-                    self._take_order(self._clients[connection])
+                if connection is not self._render_server:
+                    self._take_request(self._clients[connection])
                 elif not self._seat_another():
                     return False
         return True
 
     def _seat_another(self) -> bool:
         try:
-            memory = SharedMemory(self._studio.recv())
-            connection = Connection(reduction.recv_handle(self._studio))
+            memory = SharedMemory(self._render_server.recv())
+            connection = Connection(reduction.recv_handle(self._render_server))
         except (EOFError, OSError):
             # The end of the pipe, or memory that is gone because the pipe is about to end.
             return False
         self._clients[connection] = _Client(connection, memory)
         return True
 
-    def _take_order(self, client: _Client) -> None:
+    def _take_request(self, client: _Client) -> None:
         try:
             self._jobs.append(_Job(client, client.connection.recv()))
         except (EOFError, OSError):
             self._dismiss(client)
 
     def _begin_a_batch(self) -> _Batch | None:
-        """As many pictures of the oldest order's kind as fit, of any process."""
-        shot = self._jobs[0].order.shot
-        jobs = [job for job in self._jobs if job.order.shot == shot]
+        """As many pictures of the oldest request's kind as fit, of any process."""
+        shot = self._jobs[0].request.shot
+        jobs = [job for job in self._jobs if job.request.shot == shot]
         try:
             return self._begin(shot, jobs)
         except Exception as error:
@@ -300,8 +303,8 @@ class _Drawer:
             part = slice(job.begun, min(job.begun + room, job.count))
             parts.append((job, part))
             room -= part.stop - part.start
-        qpos = np.concatenate([job.order.qpos[part] for job, part in parts])
-        looks = np.concatenate([job.order.looks[job.order.which[part]] for job, part in parts])
+        qpos = np.concatenate([job.request.qpos[part] for job, part in parts])
+        looks = np.concatenate([job.request.looks[job.request.which[part]] for job, part in parts])
         pictures = renderer.begin_looks(qpos, looks, shot.camera)
         for job, part in parts:
             job.begun = part.stop
@@ -309,7 +312,7 @@ class _Drawer:
         return _Batch(parts=parts, pictures=pictures)
 
     def _deliver(self, batch: _Batch) -> None:
-        """Bring the pictures to those who ordered them, and tell the processes that have all of an order."""
+        """Copy the images to the processes that asked for them, and notify those whose request is complete."""
         jobs = [job for job, _ in batch.parts]
         try:
             self._bring(batch)
@@ -317,8 +320,8 @@ class _Drawer:
             self._refuse(jobs, error)
             return
         for job, part in batch.parts:
-            job.drawn = part.stop
-            if job.drawn == job.count and not job.over:
+            job.rendered = part.stop
+            if job.rendered == job.count and not job.over:
                 self._answer(job)
 
     def _bring(self, batch: _Batch) -> None:
@@ -343,12 +346,12 @@ class _Drawer:
     def _answer(self, job: _Job, problem: str = "") -> None:
         job.answered = True
         try:
-            job.client.connection.send(Done(number=job.order.number, problem=problem))
+            job.client.connection.send(Done(number=job.request.number, problem=problem))
         except OSError:
             self._dismiss(job.client)
 
     def _dismiss(self, client: _Client) -> None:
-        """A process has left, and what it ordered is not wanted any more."""
+        """A process has left, and its requests are dropped."""
         client.gone = True
         self._forget(job for job in self._jobs if job.over)
         del self._clients[client.connection]
@@ -361,10 +364,10 @@ class _Drawer:
 
 
 def _put(job: _Job, part: slice, pictures: Pixels) -> None:
-    _pictures_of(job.order, job.client.memory)[part] = pictures
+    _pictures_of(job.request, job.client.memory)[part] = pictures
 
 
-def _pictures_of(order: Order, memory: SharedMemory) -> Pixels:
-    """(n, H, W, 3): where an order's pictures are in the memory of the process that ordered them."""
-    shape = len(order.qpos), order.shot.height, order.shot.width, 3
-    return np.ndarray(shape, np.uint8, memory.buf, order.half * (memory.size // 2))
+def _pictures_of(request: Order, memory: SharedMemory) -> Pixels:
+    """(n, H, W, 3): where the images of a request are in the memory of the process that made it."""
+    shape = len(request.qpos), request.shot.height, request.shot.width, 3
+    return np.ndarray(shape, np.uint8, memory.buf, request.half * (memory.size // 2))

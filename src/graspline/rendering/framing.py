@@ -36,6 +36,7 @@ class Viewpoint:
 
 
 def direction(azimuth_rad: float, elevation_rad: float) -> Array:
+    """The unit vector to an azimuth and elevation."""
     level = np.cos(elevation_rad)
     return np.array([level * np.cos(azimuth_rad), level * np.sin(azimuth_rad), np.sin(elevation_rad)])
 

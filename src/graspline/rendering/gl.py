@@ -23,7 +23,7 @@ _FLAG = mujoco.mjtRndFlag
 
 
 class GlRenderer:
-    """Draws one scene at one size. One thread at a time may use it, and no process that holds one may fork.
+    """Renders one scene at one size. One thread at a time may use it, and no process that holds one may fork.
 
     Edges are smooth unless `smooth` is false, which takes a third of the time. Opening raises what graphics libraries
     raise; see `gl_problem`.
@@ -44,7 +44,7 @@ class GlRenderer:
         self._context = self._upload()
         self._closed = False
 
-    def draw(
+    def render(
         self,
         qpos: Array,
         variation: Variation,
@@ -53,6 +53,7 @@ class GlRenderer:
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
+        """The image that a camera has of a state."""
         self._place(qpos, variation, camera)
         self._stage.mark(travelled_m or {})
         flags = self._stage.visible.flags
@@ -75,7 +76,7 @@ class GlRenderer:
     def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
         """(H, W): metres along the viewing direction, infinite for the background."""
         self._place(qpos, variation, camera)
-        # Drawn by id, each pixel has the depth of its centre; antialiased, that of some point in it.
+        # Rendered by id, each pixel has the depth of its centre; antialiased, that of some point in it.
         self._colour_by_id()
         buffer = np.empty((self.height, self.width), np.float32)
         with self._gl.as_current():
@@ -88,6 +89,7 @@ class GlRenderer:
         return np.where(buffer[::-1] > 0, 1 / inverse, np.inf).astype(np.float32)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self._closed:
             return
         with self._gl.as_current():
@@ -124,7 +126,7 @@ class GlRenderer:
 
     def _upload_what_differs(self) -> None:
         model, uploaded = self._stage.model, self._uploaded
-        # Boxes, balls and the like are scaled as they are drawn; a plane's size is fixed when it is uploaded.
+        # Boxes, balls and the like are scaled as they are rendered; a plane's size is fixed when it is uploaded.
         if not np.array_equal(model.geom_size[self._planes], uploaded.geom_size[self._planes]):
             with self._gl.as_current():
                 self._context.free()

@@ -1,7 +1,7 @@
 """What variations of a scene look like, as rows of plain numbers that a renderer of many worlds can be sent.
 
 A row holds every number of the model in which worlds may be seen to differ. Rows are worked out without a GPU, so that
-the process that asks for pictures can do it for the one that draws them.
+the process that asks for pictures can do it for the one that renders them.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ _KEPT = 1024
 
 
 class Looks:
-    """Rows for one scene; refuses, by a `WiringError`, what would be drawn wrong."""
+    """Rows for one scene; refuses, by a `WiringError`, what would be rendered wrong."""
 
     def __init__(self, scene: Scene) -> None:
-        _refuse(what_warp_cannot_draw(scene), scene)
+        _refuse(what_warp_cannot_render(scene), scene)
         self._scene = scene
         self._model = copy.copy(scene.model)
         self.fields = tuple(name for name in (*_OF_MODEL, _AMBIENT) if getattr(self._model, name).size)
@@ -91,7 +91,7 @@ class Looks:
         return rows.reshape(-1, self.size), which
 
     def _worked_out(self, variation: Variation) -> Singles:
-        _refuse(what_warp_cannot_draw(self._scene, variation), self._scene)
+        _refuse(what_warp_cannot_render(self._scene, variation), self._scene)
         seen = [edit for edit in variation.edits if not _unseen(edit)]
         before = [numbers_of(self._model, edit.field, edit.element).copy() for edit in seen]
         write_edits(self._model, seen)
@@ -104,15 +104,15 @@ class Looks:
         return row
 
 
-def what_warp_cannot_draw(scene: Scene, variation: Variation | None = None) -> str:
-    """What of a scene, or of a variation of it, MuJoCo Warp would draw wrong or not at all; empty if nothing."""
+def what_warp_cannot_render(scene: Scene, variation: Variation | None = None) -> str:
+    """What of a scene, or of a variation of it, MuJoCo Warp would render wrong or not at all; empty if nothing."""
     found = _of_scene(scene.model) if variation is None else _of_variation(scene.model, variation.edits)
     return " and ".join(found)
 
 
 def _refuse(problem: str, scene: Scene) -> None:
     if problem:
-        raise WiringError(f"scene {scene.name!r} cannot be drawn by MuJoCo Warp: it has {problem}")
+        raise WiringError(f"scene {scene.name!r} cannot be rendered by MuJoCo Warp: it has {problem}")
 
 
 def _of_scene(model: mujoco.MjModel) -> list[str]:
@@ -149,7 +149,7 @@ def _unseen(edit: Edit) -> bool:
 
 
 def _skyboxes(model: mujoco.MjModel) -> list[int]:
-    """Textures that surround the scene; the first is drawn."""
+    """Textures that surround the scene; the first is rendered."""
     return np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX.value).tolist()
 
 

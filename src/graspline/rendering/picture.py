@@ -32,10 +32,12 @@ class Picture:
 
     @property
     def width(self) -> int:
+        """The width in pixels."""
         return self.rgb.shape[1]
 
     @property
     def height(self) -> int:
+        """The height in pixels."""
         return self.rgb.shape[0]
 
 

@@ -32,7 +32,7 @@ _RGB_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
 
 class RayRenderer:
-    """Draws one scene at one size, on any machine."""
+    """Renders one scene at one size, on any machine."""
 
     name = "rays"
 
@@ -46,7 +46,7 @@ class RayRenderer:
         self._rays_C = np.empty((0, 3))
         self._rays_fovy_rad = np.nan
 
-    def draw(
+    def render(
         self,
         qpos: Array,
         variation: Variation,
@@ -55,6 +55,7 @@ class RayRenderer:
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
+        """The image that a camera has of a state."""
         self._stage.place(qpos, variation, camera)
         rays = self._rays_W()
         hits = self._see(rays)
@@ -145,13 +146,13 @@ class RayRenderer:
 
 
 def _skyboxes(model: mujoco.MjModel) -> list[Pixels]:
-    """The texels (n, 3) of each texture that surrounds the scene; MuJoCo draws the first."""
+    """The texels (n, 3) of each texture that surrounds the scene; MuJoCo renders the first."""
     kinds = np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX.value)
     return [texels_of(model, texture)[:, :3] for texture in kinds.tolist()]
 
 
 def _check(scene: Scene) -> None:
-    """Refuse, all at once, what OpenGL would draw and rays would not."""
+    """Refuse, all at once, what OpenGL would render and rays would not."""
     model = scene.model
     visible = VISIBLE_GROUPS[model.geom_group] > 0
     # A material gives its colour to geoms that are left at the default one.
@@ -168,4 +169,4 @@ def _check(scene: Scene) -> None:
     }
     problems = [what for what, there in found.items() if there]
     if problems:
-        raise WiringError(f"scene {scene.name!r} cannot be drawn with rays: it has {' and '.join(problems)}")
+        raise WiringError(f"scene {scene.name!r} cannot be rendered with rays: it has {' and '.join(problems)}")

@@ -36,7 +36,9 @@ class PictureSource(Protocol):
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
+        ...
 
 
 # A source for a number of lanes of a scene; None where each picture is better rendered as it is looked at.

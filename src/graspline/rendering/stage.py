@@ -1,6 +1,6 @@
 """A scene's model put into a state, and MuJoCo's own account of what is visible there.
 
-Both renderers draw the same list of geoms, colours and lights, made by `mjv_updateScene`, which needs no
+Both renderers render the same list of geoms, colours and lights, made by `mjv_updateScene`, which needs no
 graphics library.
 """
 
@@ -25,8 +25,8 @@ VISIBLE_GROUPS = np.array([1, 1, 1, 0, 0, 0], np.uint8)
 _CATEGORIES = int(mujoco.mjtCatBit.mjCAT_STATIC) | int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
 # A line of five belts, two metres long, has some fifty.
 _MOST_MARKS = 256
-# Models of variations that are kept, in bytes: those who render lane after lane come back to each of them, and to make
-# one anew takes half as long as to render a small picture.
+# Models of variations that are kept, in bytes: callers that render lane after lane come back to each of them, and to
+# make one anew takes half as long as to render a small picture.
 _KEPT_BYTES = 64 * 2**20
 
 
@@ -114,12 +114,14 @@ class Stage:
 
     @property
     def fovy_rad(self) -> float:
+        """The vertical field of view."""
         if self._viewpoint is not None:
             return self._viewpoint.fovy_rad
         # MuJoCo keeps this one in degrees whatever the compiler's angle unit.
         return float(np.radians(self.model.cam_fovy[self._camera.fixedcamid]))
 
     def picture(self, rgb: Pixels) -> Picture:
+        """An image with where its camera is."""
         return Picture(
             rgb=rgb,
             camera="" if self._viewpoint is not None else self.model.camera(self._camera.fixedcamid).name,
@@ -130,6 +132,7 @@ class Stage:
 
 
 def camera_id(scene: Scene, camera: str) -> int:
+    """The id of a camera in the compiled model."""
     if camera not in scene.cameras:
         raise InputError(f"scene {scene.name!r} has no camera {camera!r}; {nearest(camera, scene.cameras)}")
     return scene.model.camera(camera).id

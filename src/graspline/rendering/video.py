@@ -101,7 +101,7 @@ class VideoWriter:
 
 @contextlib.contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """What the disk refuses is told with the file's name."""
+    """What the disk refuses is reported with the file's name."""
     try:
         yield
     except OSError as error:

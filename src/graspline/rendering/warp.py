@@ -32,12 +32,12 @@ from graspline.scenes.variation import Variation
 # Flags of physics, which is never stepped here, that MuJoCo Warp does not know.
 _UNKNOWN_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET) | int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
 
-# Batches between which memory is shared out: one is drawn while another's pictures are taken away.
+# Batches between which memory is shared out: one is rendered while another's pictures are taken away.
 _UNDER_WAY = 2
 
 
 class WarpRenderer:
-    """Draws up to `worlds` states of one scene at a time, at one size, on a Warp device, which must be there."""
+    """Renders up to `worlds` states of one scene at a time, at one size, on a Warp device, which must be there."""
 
     name = "warp"
 
@@ -67,21 +67,21 @@ class WarpRenderer:
         self._begun = 0
         self._graph: Any = None
 
-    def draw_many(self, qpos: Array, variations: Sequence[Variation], camera: str) -> Pixels:
+    def render_many(self, qpos: Array, variations: Sequence[Variation], camera: str) -> Pixels:
         """(n, H, W, 3): any number of states (n, nq), each with its variation."""
         pictures = np.empty((len(qpos), self.height, self.width, 3), np.uint8)
         rows, which = self._looks.rows(variations)
         for first in range(0, len(qpos), self.worlds):
             chunk = slice(first, first + self.worlds)
-            pictures[chunk] = self.draw_looks(qpos[chunk], rows[which[chunk]], camera)
+            pictures[chunk] = self.render_looks(qpos[chunk], rows[which[chunk]], camera)
         return pictures
 
-    def draw_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Pixels:
+    def render_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Pixels:
         """(n, H, W, 3): up to `worlds` states with rows of `Looks`; overwritten by the call after the next."""
         return self.begin_looks(qpos, looks, camera)()
 
     def begin_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Callable[[], Pixels]:
-        """The same without waiting: the device draws, and what is given back waits for the pictures.
+        """The same without waiting: the device renders, and what is given back waits for the pictures.
 
         Two batches may be under way; with the third, the pictures of the first are overwritten.
         """
@@ -89,7 +89,7 @@ class WarpRenderer:
         if np.shape(qpos) != (count, self._scene.model.nq) or not 0 < count <= self.worlds:
             raise InputError(
                 f"scene {self._scene.name!r} has {self._scene.model.nq} coordinates and up to {self.worlds} states are "
-                f"drawn at once, got qpos {np.shape(qpos)}"
+                f"rendered at once, got qpos {np.shape(qpos)}"
             )
         sent, got = (each[self._begun % _UNDER_WAY] for each in (self._sent, self._got))
         self._begun += 1
@@ -101,28 +101,28 @@ class WarpRenderer:
             warp.copy(self._numbers, sent, count=count * self._numbers.shape[1])
             self._run()
             warp.copy(got, self._rgb, count=count * self.height * self.width * 3)
-            drawn = warp.record_event() if device.is_cuda else None
+            rendered = warp.record_event() if device.is_cuda else None
 
         def pictures() -> Pixels:
-            if drawn is not None:
-                warp.synchronize_event(drawn)
+            if rendered is not None:
+                warp.synchronize_event(rendered)
             found: Any = got.numpy()
             return found[:count].reshape(count, self.height, self.width, 3)
 
         return pictures
 
     def _run(self) -> None:
-        """Draw all worlds; on a GPU by a graph that was captured the first time."""
+        """Render all worlds; on a GPU by a graph that was captured the first time."""
         if self._graph is not None:
             warp.capture_launch(self._graph)
             return
-        self._draw()
+        self._render()
         if warp.get_device(self.device).is_cuda:
             with warp.ScopedCapture() as capture:
-                self._draw()
+                self._render()
             self._graph = capture.graph
 
-    def _draw(self) -> None:
+    def _render(self) -> None:
         self._take_numbers()
         mujoco_warp.kinematics(self._model, self._data)
         mujoco_warp.camlight(self._model, self._data)
@@ -169,7 +169,7 @@ def _context(host: mujoco.MjModel, width: int, height: int, worlds: int) -> Any:
         use_textures=bool(np.any(host.mat_texid >= 0)),
         use_fast_math=False,
         enabled_geom_groups=np.flatnonzero(VISIBLE_GROUPS).tolist(),
-        # Of no opacity, so that it can be told from what was hit.
+        # Of no opacity, so that it differs from what was hit.
         background_color=(0.0, 0.0, 0.0, 0.0),
         # Each world's camera has an angle of its own.
         use_precomputed_rays=False,

@@ -1,4 +1,4 @@
-"""The kernels of our own that run before and after MuJoCo Warp draws."""
+"""The kernels of our own that run before and after MuJoCo Warp renders."""
 
 # Warp reads annotations of kernels as they are: no postponed ones here.
 # pyright: reportInvalidTypeForm=false, reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false, reportAssignmentType=false

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graspline.rendering.looks import Looks, Singles, what_warp_cannot_draw
+from graspline.rendering.looks import Looks, Singles, what_warp_cannot_render
 from graspline.rendering.picture import Picture, Pixels
 from graspline.rendering.sources import PictureJob, PictureSource
 from graspline.rendering.warp import WarpRenderer
@@ -39,7 +39,7 @@ class WarpPictures:
         otherwise: Callable[[], PictureSource],
         say: Callable[[str], object] = lambda line: None,
     ) -> None:
-        """`say` is told once why pictures come from the other source."""
+        """`say` is called once with why pictures come from the other source."""
         self._scene, self._worlds, self._device = scene, min(lanes, _WORLDS), device
         self._open_other, self._say = otherwise, say
         self._other: PictureSource | None = None
@@ -48,9 +48,10 @@ class WarpPictures:
         # Where pictures of each kind are until the next ones of that kind.
         self._pixels: dict[_Kind, Pixels] = {}
         self._rows: dict[int, tuple[Variation, Singles | None]] = {}
-        self._told = False
+        self._reported = False
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
+        """The images of these jobs, in order."""
         kinds: dict[_Kind, list[int]] = {}
         others: list[int] = []
         for index, job in enumerate(jobs):
@@ -68,6 +69,7 @@ class WarpPictures:
         return [found[index] for index in range(len(jobs))]
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self._other is not None:
             self._other.close()
 
@@ -106,11 +108,11 @@ class WarpPictures:
         if known is None:
             if len(self._rows) >= _KEPT:
                 self._rows.clear()
-            problem = what_warp_cannot_draw(self._scene, variation)
+            problem = what_warp_cannot_render(self._scene, variation)
             # Kept with the variation, or its id might come to be another's.
             known = self._rows[id(variation)] = variation, None if problem else self._looks.row(variation)
-            if problem and not self._told:
-                self._told = True
+            if problem and not self._reported:
+                self._reported = True
                 self._say(f"some pictures are rendered on the CPU: a GPU cannot render {problem}")
         return known[1]
 

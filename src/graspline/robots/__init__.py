@@ -1,0 +1,1 @@
+"""Robots as data: models, limits, jaw laws, servo gains and home poses."""

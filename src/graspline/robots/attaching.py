@@ -57,9 +57,11 @@ class Attachment:
 
     @property
     def joints(self) -> tuple[str, ...]:
+        """The names of the joints."""
         return self.reading.joints
 
     def geoms(self, ids: tuple[int, ...]) -> tuple[str, ...]:
+        """The names of these geoms in the whole robot."""
         return tuple(self.prefix + self.reading.model.geom(each).name for each in ids)
 
     def add_to(self, spec: mujoco.MjSpec) -> None:

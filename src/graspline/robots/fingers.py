@@ -114,6 +114,7 @@ class Linkage:
         mujoco.mj_fwdPosition(model, data)
 
     def corners_m(self, geom: int) -> Array:
+        """The corners of a geom in its present pose."""
         return corners_m(self.model, self.data, geom)
 
 
@@ -135,7 +136,7 @@ def measure_fingers(model: mujoco.MjModel, names: FingerNames, arm: Array) -> Fi
         for name, at in linkage.followers.items():
             followers[name].append(float(linkage.data.qpos[at]))
     fixed, moving = (np.array(boxes[side]) for side in ("fixed", "moving"))
-    # Faces are told apart where the hand is most nearly shut.
+    # Faces are distinguished where the hand is most nearly shut.
     shut = int(np.argmin(np.abs(moving[..., 2].min(axis=(1, 2)) - fixed[..., 2].max(axis=(1, 2)))))
     return Fingers(
         positions=positions,

@@ -102,6 +102,7 @@ def reach_m(jaw_rad: float | Array) -> Array:
 
 
 def jaw_law() -> JawLaw:
+    """The opening of the 2F-85 as a function of its joint."""
     angles = np.linspace(0.0, OPEN_RAD, 401)
     middles = np.zeros((len(angles), 3))
     middles[:, 0] = reach_m(angles) - TOOL_M

@@ -33,6 +33,7 @@ class Draft:
     lines: list[str] = field(default_factory=list)
 
     def add(self, key: str, value: object, why: str = "") -> None:
+        """Write one key of the description, with why it has this value."""
         self.lines.append(f"{key}: {_written(value)}" + (f"  # {why}" if why else ""))
 
 

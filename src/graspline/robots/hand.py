@@ -114,6 +114,7 @@ class MeasuredFace:
     across_m: Array
 
     def __call__(self, position: float | Array) -> tuple[Array, Array]:
+        """Position and direction of the face at jaw positions."""
         at = np.asarray(position, float)
         along, across = (
             np.stack([np.interp(at, self.positions, corner) for corner in values.T], axis=-1)

@@ -1,7 +1,7 @@
 """A robot of the HSR's class: its limits, servos and masses, and its model in `MjSpec`.
 
 Geometry is the maker's public description, in `hsr_chain`; shapes are our own. The wheels are not modelled: the base
-slides and turns where it is told to, in the odometry frame, which is a body of its own. That body has joints no servo
+slides and turns as commanded, in the odometry frame, which is a body of its own. That body has joints no servo
 moves and no reading shows, so that wheels can slip: the robot then is elsewhere than it believes.
 """
 
@@ -88,7 +88,7 @@ SERVO = Servo(
     led_by_acceleration=True,
 )
 
-# The odometry frame weighs nothing anybody feels. With this inertia (kg, kg m²) and time constant nothing the robot
+# The odometry frame weighs nothing that is felt. With this inertia (kg, kg m²) and time constant nothing the robot
 # does moves it by more than 0.1 mm, and it follows a target that jumps by 20 mm with 8 m/s² at most, within 0.3 s.
 SLIP_INERTIA = (1000.0, 1000.0, 200.0)
 SLIP_SOLREF = (0.05, 1.0)

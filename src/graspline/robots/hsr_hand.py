@@ -74,7 +74,7 @@ def gap_m(jaw_rad: float | Array) -> Array:
 
 
 def jaw_law() -> JawLaw:
-    """Open fingers draw back, by 47 mm at most."""
+    """Open fingers recede, by 47 mm at most."""
     angles = np.linspace(SHUT_RAD, OPEN_RAD, 401)
     middles = np.zeros((len(angles), 3))
     middles[:, 0] = TIP_OUT_M + FINGER_LINK_M * np.cos(angles) - SHUT_OUT_M

@@ -117,6 +117,7 @@ def read_model(model: mujoco.MjModel, description: RobotDescription, name: str) 
 
 
 def joint_names(model: mujoco.MjModel) -> list[str]:
+    """The names of a model's joints, in the order of their ids."""
     return [model.joint(index).name for index in range(model.njnt)]
 
 
@@ -230,6 +231,7 @@ def _geoms_of(model: mujoco.MjModel, body: int) -> list[int]:
 
 
 def colliding(model: mujoco.MjModel, geom: int) -> bool:
+    """Whether a geom takes part in collisions."""
     return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
 
 

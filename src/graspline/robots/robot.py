@@ -36,9 +36,11 @@ class JawLaw:
     followers: Mapping[str, Array] = field(default_factory=dict)
 
     def gap_m(self, angle_rad: Array | float) -> Array:
+        """The opening of the jaws at an angle."""
         return np.asarray(np.interp(angle_rad, self.angles_rad, self.gaps_m))
 
     def angle_rad(self, gap_m: Array | float) -> Array:
+        """The jaw angle at an opening."""
         return np.asarray(np.interp(gap_m, self.gaps_m, self.angles_rad))
 
     def middle_m(self, angle_rad: float) -> Array:
@@ -153,6 +155,7 @@ class Robot:
 
     @property
     def dt_s(self) -> float:
+        """The length of a control step."""
         return 1.0 / self.control_hz
 
     @property
@@ -163,7 +166,7 @@ class Robot:
     def model(self) -> mujoco.MjModel:
         """A model of nothing but this robot."""
         spec = mujoco.MjSpec()
-        # MjSpec reads degrees unless told otherwise, and joint ranges and references then shrink silently.
+        # MjSpec reads degrees unless set otherwise, and joint ranges and references then shrink silently.
         spec.compiler.degree = False
         self.add_to(spec)
         return spec.compile()

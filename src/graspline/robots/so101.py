@@ -159,7 +159,7 @@ PAD_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
 # The geom of the wrist camera's housing, and how much farther than the rest of the hand plans keep it from everything:
-# what is in front of a lens is to be seen, and a mount is never quite where it is drawn.
+# what is in front of a lens is to be seen, and a mount is never quite where the model has it.
 CAMERA_HOUSING = "camera_housing"
 CAMERA_KEEPS_M = 0.004
 
@@ -379,7 +379,7 @@ SO101 = Robot(
     footprint_m=BASE_FOOTPRINT_M,
     tool_at="fixed jaw's tip",
     # Current lerobot calls it so. It does not add to a dataset of a robot of another name; its releases before 0.4.3,
-    # and those who follow them, say so101_follower.
+    # and the policies that follow them, say so101_follower.
     lerobot_name="so_follower",
     seen_from_m=(0.66, -0.47, 0.40),
     seen_at_m=(0.12, -0.01, 0.07),

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Point = tuple[float, float]
 
 X, Y, Z = 0, 1, 2
-# Sides of what is round, unless told otherwise.
+# Sides of what is round, unless set otherwise.
 ROUND = 20
 
 
@@ -66,15 +66,18 @@ def prism(axis: int, outline: Sequence[Point] | Array, low: float, high: float) 
 
 
 def box(low: tuple[float, float, float], high: tuple[float, float, float]) -> Array:
+    """The corners of a box between two opposite ones."""
     corners = [(low[X], low[Y]), (high[X], low[Y]), (high[X], high[Y]), (low[X], high[Y])]
     return prism(Z, corners, low[Z], high[Z])
 
 
 def disc(axis: int, centre: Point, radius: float, low: float, high: float) -> Array:
+    """The corners of a disc about an axis, approximated by a prism."""
     return prism(axis, arc(centre, radius, np.linspace(0, 2 * np.pi, ROUND, endpoint=False)), low, high)
 
 
 def arc(centre: Point, radius: float, angles: Array) -> Array:
+    """Points of an arc at these angles, (N, 2)."""
     return np.array(centre) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Servos and sensors that every robot has: what it is told by, and what it feels."""
+"""Servos and sensors that every robot has: what commands it, and what it feels."""
 
 from __future__ import annotations
 

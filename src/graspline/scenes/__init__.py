@@ -1,0 +1,1 @@
+"""Scenes: robots with furniture, objects, cameras and what varies between episodes."""

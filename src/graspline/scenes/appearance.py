@@ -75,7 +75,8 @@ class Textures(Aspect):
     scale: Range = Field(default=Range(0.7, 1.5), ge=0.2, le=5, description="factor on the size of a pattern")
 
 
-def vary_lighting(scene: Scene, drawn: Variation, settings: Lighting, random: np.random.Generator) -> Variation:
+def vary_lighting(scene: Scene, sampled: Variation, settings: Lighting, random: np.random.Generator) -> Variation:
+    """Lights turned and dimmed at random, and the ambient light with them."""
     model, varied = scene.model, Variation()
     for light in (model.light(index).name for index in range(model.nlight)):
         turn, way = random.uniform(*settings.turn_rad), random.uniform(-np.pi, np.pi)
@@ -89,7 +90,7 @@ def vary_lighting(scene: Scene, drawn: Variation, settings: Lighting, random: np
             edits=(
                 Edit(field="light_dir", element=light, values=tuple(turned.tolist())),
                 Edit(field="light_pos", element=light, values=tuple(moved.tolist())),
-                drawn.scaled(model, "light_diffuse", light, brightness),
+                sampled.scaled(model, "light_diffuse", light, brightness),
             ),
             described={
                 f"lighting.{light}.turn_rad": turn,
@@ -98,7 +99,7 @@ def vary_lighting(scene: Scene, drawn: Variation, settings: Lighting, random: np
             },
         )
     ambient = random.uniform(*settings.ambient)
-    edit = drawn.scaled(model, "headlight_ambient", "headlight", ambient)
+    edit = sampled.scaled(model, "headlight_ambient", "headlight", ambient)
     return varied + Variation(edits=(edit,), described={"lighting.ambient": ambient})
 
 
@@ -110,7 +111,8 @@ def _turned(direction: Array, turn_rad: float, way_rad: float) -> Array:
     return rotate(matrix_from_vector(turn_rad * axis), direction)
 
 
-def vary_camera(scene: Scene, drawn: Variation, settings: CameraPlacement, random: np.random.Generator) -> Variation:
+def vary_camera(scene: Scene, sampled: Variation, settings: CameraPlacement, random: np.random.Generator) -> Variation:
+    """Cameras moved and turned at random, and their field of view with them."""
     model, varied = scene.model, Variation()
     for name in scene.cameras:
         camera = model.camera(name)
@@ -135,26 +137,27 @@ def vary_camera(scene: Scene, drawn: Variation, settings: CameraPlacement, rando
     return varied
 
 
-def vary_colours(scene: Scene, drawn: Variation, settings: Colours, random: np.random.Generator) -> Variation:
+def vary_colours(scene: Scene, sampled: Variation, settings: Colours, random: np.random.Generator) -> Variation:
+    """Colours of surfaces and backdrop, changed at random."""
     surfaces, varied = {**scene.surfaces, **scene.painted}, Variation()
     for name in (*surfaces, BACKDROP):
         hue, brightness = random.uniform(*settings.hue_rad), random.uniform(*settings.brightness)
         if name == BACKDROP:
-            edits = (_backdrop(scene, drawn, hue, brightness),)
+            edits = (_backdrop(scene, sampled, hue, brightness),)
         else:
-            edits = tuple(_coloured(scene, drawn, geom, hue, brightness) for geom in surfaces[name])
+            edits = tuple(_coloured(scene, sampled, geom, hue, brightness) for geom in surfaces[name])
         described = {f"colours.{name}.hue_rad": hue, f"colours.{name}.brightness": brightness}
         varied += Variation(edits=edits, described=described)
     return varied
 
 
-def _coloured(scene: Scene, drawn: Variation, geom: str, hue_rad: float, brightness: float) -> Edit:
-    *rgb, alpha = drawn.values(scene.model, "geom_rgba", geom)
+def _coloured(scene: Scene, sampled: Variation, geom: str, hue_rad: float, brightness: float) -> Edit:
+    *rgb, alpha = sampled.values(scene.model, "geom_rgba", geom)
     return Edit(field="geom_rgba", element=geom, values=(*_shifted(rgb, hue_rad, brightness), alpha))
 
 
-def _backdrop(scene: Scene, drawn: Variation, hue_rad: float, brightness: float) -> Edit:
-    rgb = [each / 255 for each in drawn.values(scene.model, "tex_rgb", BACKDROP)]
+def _backdrop(scene: Scene, sampled: Variation, hue_rad: float, brightness: float) -> Edit:
+    rgb = [each / 255 for each in sampled.values(scene.model, "tex_rgb", BACKDROP)]
     texel = tuple(float(round(255 * each)) for each in _shifted(rgb, hue_rad, brightness))
     return Edit(field="tex_rgb", element=BACKDROP, values=texel)
 
@@ -165,7 +168,7 @@ def _shifted(rgb: list[float], hue_rad: float, brightness: float) -> tuple[float
     return colorsys.hsv_to_rgb((hue + hue_rad / (2 * np.pi)) % 1.0, saturation, min(value * brightness, 1.0))
 
 
-def vary_textures(scene: Scene, drawn: Variation, settings: Textures, random: np.random.Generator) -> Variation:
+def vary_textures(scene: Scene, sampled: Variation, settings: Textures, random: np.random.Generator) -> Variation:
     """What is described is the number of the pattern among the surface's materials; 0 is plain."""
     model, varied = scene.model, Variation()
     materials = [model.material(index).name for index in range(model.nmat)]
@@ -182,7 +185,7 @@ def vary_textures(scene: Scene, drawn: Variation, settings: Textures, random: np
             worn = float(model.material(material).id)
             edits = (
                 *(Edit(field="geom_matid", element=geom, values=(worn,)) for geom in geoms),
-                drawn.scaled(model, "mat_texrepeat", material, 1 / scale),
+                sampled.scaled(model, "mat_texrepeat", material, 1 / scale),
             )
         varied += Variation(edits=edits, described=described)
     return varied

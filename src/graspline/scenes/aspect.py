@@ -8,6 +8,6 @@ from graspline.parameters import Parameters
 
 
 class Aspect(Parameters):
-    """Something in which episodes may differ; each range is drawn from evenly."""
+    """Something in which episodes may differ; each range is sampled evenly."""
 
     on: bool = Field(default=False, description="whether it varies from episode to episode")

@@ -66,6 +66,7 @@ class PooledBlock:
 
 
 def block_name(number: int) -> str:
+    """The name of a block by its number."""
     return f"block_{number + 1}"
 
 
@@ -76,6 +77,7 @@ def parked_m(number: int) -> tuple[float, float, float]:
 
 
 def mass_kg(size_m: Size) -> float:
+    """The mass of a block of this size."""
     return BLOCK_KG_M3 * size_m[0] * size_m[1] * size_m[2]
 
 

@@ -48,6 +48,7 @@ class Kind:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         x, y, z = self.size_m
         return x / 2, y / 2, z / 2
 
@@ -91,6 +92,7 @@ _EDITS = {"box": box_of, "cylinder": cylinder_of, "ball": ball_of}
 
 
 def kind_of(name: str, kinds: tuple[Kind, ...] = KINDS) -> Kind:
+    """The kind of an object by its name."""
     return next(each for each in kinds if each.name == name)
 
 

@@ -18,6 +18,7 @@ _PARKED_M = (-8.0, -1.5)
 
 
 def distractor_name(index: int) -> str:
+    """The name of a distractor by its index."""
     return f"block_{index + 1}"
 
 

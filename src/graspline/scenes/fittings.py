@@ -57,6 +57,7 @@ class Fitting:
         return float(np.cos(self.yaw_rad / 2)), 0.0, 0.0, float(np.sin(self.yaw_rad / 2))
 
     def level(self, name: str) -> Level:
+        """The level of this name."""
         one_of(name, [each.name for each in self.levels], f"level of {self.name}")
         return next(each for each in self.levels if each.name == name)
 

@@ -31,6 +31,7 @@ _BALL_M = 0.03
 
 
 def orange_name(index: int) -> str:
+    """The name of an orange by its index."""
     return f"orange_{index + 1}"
 
 

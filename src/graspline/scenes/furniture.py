@@ -50,7 +50,7 @@ def add_light(spec: mujoco.MjSpec) -> None:
             specular=(0, 0, 0),
             castshadow=shadow,
         )
-    # Shadows are drawn this many scene sizes around the robot; beyond, the map's rim leaves speckles.
+    # Shadows are rendered this many scene sizes around the robot; beyond, the map's rim leaves speckles.
     spec.visual.map.shadowclip = 2.5
     spec.add_texture(
         name=BACKDROP,

@@ -54,9 +54,11 @@ class Item:
 
     @property
     def known(self) -> bool:
+        """Whether grasps of it are known."""
         return bool(self.grasps)
 
     def geom(self, part: Part) -> str:
+        """The name of a part's geom."""
         return f"{self.name}_{part.name}" if part.name else self.name
 
 

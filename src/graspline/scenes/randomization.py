@@ -1,4 +1,4 @@
-"""Domain randomisation: what differs from episode to episode besides what a task draws for itself."""
+"""Domain randomisation: what differs from episode to episode besides what a task samples for itself."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Distractors(Aspect):
         return self.most if self.on else 0
 
     def count(self, random: np.random.Generator) -> int:
-        """How many there are this time; nothing is drawn where they do not vary."""
+        """How many there are this time; nothing is sampled where they do not vary."""
         return int(random.integers(self.fewest, self.most + 1)) if self.on else 0
 
     def described(self, count: int) -> Variation:
-        """The record of how many were drawn."""
+        """The record of how many were sampled."""
         return Variation(described={"distractors.count": float(count)} if self.on else {})
 
 
@@ -78,6 +78,7 @@ class Randomization(Parameters):
 
     @property
     def any_on(self) -> bool:
+        """Whether any aspect varies."""
         return any(getattr(self, aspect).on for aspect in self.aspects)
 
 
@@ -93,7 +94,7 @@ class TableRandomization(TexturedRandomization):
     distractors: Distractors = Distractors()
 
 
-# Each draws from a stream of its own, by its place here: append, or all that follow draw differently.
+# Each samples from a stream of its own, by its place here: append, or all that follow sample differently.
 _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variation]] = {
     "lighting": vary_lighting,
     "camera": vary_camera,
@@ -106,13 +107,13 @@ _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variatio
 }
 
 
-def randomized(scene: Scene, drawn: Variation, settings: Randomization, random: np.random.Generator) -> Variation:
-    """What a task has drawn, and on top of it what the settings let vary; one aspect does not change another."""
-    varied = drawn
+def randomized(scene: Scene, sampled: Variation, settings: Randomization, random: np.random.Generator) -> Variation:
+    """What a task has sampled, and on top of it what the settings let vary; one aspect does not change another."""
+    varied = sampled
     on = {aspect for aspect in settings.aspects if getattr(settings, aspect).on}
     if not on & _VARY.keys():
         return varied
     for (aspect, vary), stream in zip(_VARY.items(), random.spawn(len(_VARY)), strict=True):
         if aspect in on:
-            varied += vary(scene, drawn, getattr(settings, aspect), stream)
+            varied += vary(scene, sampled, getattr(settings, aspect), stream)
     return varied

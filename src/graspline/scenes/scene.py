@@ -55,6 +55,7 @@ class ScenePlace:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         return self.radius_m, self.radius_m, self.floor_m / 2
 
 
@@ -127,10 +128,12 @@ class Scene:
 
     @property
     def object_names(self) -> tuple[str, ...]:
+        """The names of the objects."""
         return tuple(each.name for each in self.objects)
 
     @property
     def place_names(self) -> tuple[str, ...]:
+        """The names of the places."""
         return tuple(each.name for each in self.places)
 
     @property
@@ -157,6 +160,7 @@ class Scene:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return tuple(self.model.camera(i).name for i in range(self.model.ncam))
 
     @property
@@ -178,6 +182,7 @@ class Scene:
         return tuple(self.model.geom(index).name for index in mine)
 
     def object(self, name: str) -> SceneObject:
+        """The object of this name."""
         return next(each for each in self.objects if each.name == name)
 
     def in_work_area(self, position_m: Array) -> bool:
@@ -186,6 +191,7 @@ class Scene:
         return bool(((position_m >= low) & (position_m <= high)).all())
 
     def joint_address(self, name: str) -> int:
+        """Where an object or a joint has its coordinates in `qpos`."""
         if name not in self._addresses:
             self._addresses[name] = int(self.model.joint(name).qposadr[0])
         return self._addresses[name]
@@ -210,7 +216,7 @@ class Scene:
 def new_spec() -> mujoco.MjSpec:
     """An empty world with the physics every scene shares: 480 Hz steps and stable friction grasps."""
     spec = mujoco.MjSpec()
-    # MjSpec reads degrees unless told otherwise, and joint ranges then shrink silently.
+    # MjSpec reads degrees unless set otherwise, and joint ranges then shrink silently.
     spec.compiler.degree = False
     spec.option.timestep = 1 / PHYSICS_HZ
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 _SIDE_PX = 128
 # The darkest texel of a pattern; its lightest leaves the colour as it is.
 _DARKEST = 0.78
-# Patterns are drawn once, from this.
+# Patterns are generated once, from this.
 _SEED = 20240
 
 

@@ -217,6 +217,7 @@ def cylinder_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: 
 
 
 def friction_of(geoms: tuple[str, ...], friction: tuple[float, float, float]) -> tuple[Edit, ...]:
+    """Edits that set the friction of these geoms."""
     return tuple(Edit(field="geom_friction", element=geom, values=friction) for geom in geoms)
 
 

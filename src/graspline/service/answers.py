@@ -60,7 +60,7 @@ class Held(Problem):
 
 
 class Lent(BaseModel):
-    """Who is the operator, and for how long without another word."""
+    """Which client is the operator, and for how long without renewal."""
 
     success: bool
     message: str
@@ -69,11 +69,15 @@ class Lent(BaseModel):
 
 
 class Framed(BaseModel):
+    """A pose in the world."""
+
     position_m: list[float | None]
     quaternion: list[float | None]
 
 
 class Ended(BaseModel):
+    """A state that has ended, and where its outcome led."""
+
     t_s: float | None
     state: str
     outcome: str
@@ -81,6 +85,8 @@ class Ended(BaseModel):
 
 
 class Listed(BaseModel):
+    """An object as the session knows it."""
+
     name: str
     position_m: list[float | None]
     size_m: list[float | None]
@@ -140,6 +146,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def refusal(reason: str, evidence: Evidence = (), data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The answer to a command that was refused."""
     given = _spread(data or {})
     failed = failures(evidence)
     if failed:
@@ -151,6 +158,7 @@ def refusal(reason: str, evidence: Evidence = (), data: Mapping[str, Any] | None
 
 
 def under_way(doing: str) -> dict[str, Any]:
+    """The answer to a command that has begun."""
     return {"success": True, "message": doing, "ended": False}
 
 

@@ -71,7 +71,7 @@ def _application(bench: Bench, front: ViserFront | None) -> FastAPI:
         camera_routes(films),
     )
     for router in routers:
-        # The guard asks for the token; this only tells those who read the description.
+        # The guard asks for the token; this only documents it in the description.
         app.include_router(router, dependencies=[Depends(HTTPBearer(auto_error=False))])
     _add_sockets(app, watch, films)
     # The application does not list the routes of its routers.

@@ -19,6 +19,8 @@ Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_w
 
 
 class Body(BaseModel):
+    """The body of a request; unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -27,10 +29,14 @@ class Nothing(Body):
 
 
 class JogBody(Body):
+    """Joint positions to go to."""
+
     joints_rad: Annotated[tuple[Number, ...], Field(min_length=1, max_length=16)]
 
 
 class MoveToolBody(Body):
+    """A tool pose to go to."""
+
     position_m: tuple[Number, Number, Number]
     pitch_rad: Number
     yaw_rad: Number | None = None
@@ -49,30 +55,44 @@ class JawGap(Body):
 
 
 class JawAngle(Body):
+    """A jaw angle to go to."""
+
     rad: Number
 
 
 class SeedBody(Body):
+    """The seed of the next scene."""
+
     seed: Seed | None = None
 
 
 class FaultBody(Body):
+    """A fault to inject."""
+
     name: Word
 
 
 class RecordBody(Body):
+    """Whether episodes are recorded."""
+
     on: StrictBool
 
 
 class AnswerBody(Body):
+    """The answer to the task's question."""
+
     text: Word
 
 
 class PickBody(Body):
+    """Where to put the object that is picked."""
+
     place_m: tuple[Number, Number] | None = None
 
 
 class NameBody(Body):
+    """The name of an object or a task."""
+
     name: Word
 
 
@@ -99,30 +119,44 @@ class TargetBody(Body):
 
 
 class OpenClearanceBody(Body):
+    """How much wider than the object the jaw opens."""
+
     jaw_open_clearance_mm: Number | None = None
 
 
 class CloseClearanceBody(Body):
+    """How much narrower than the object the jaw closes."""
+
     jaw_close_clearance_mm: Number | None = None
 
 
 class TcpClearanceBody(Body):
+    """The distance of the tool centre point from the object."""
+
     tcp_clearance_mm: Number | None = None
 
 
 class UpperBody(Body):
+    """The upper end of a range."""
+
     range_upper_rad: Number | None = None
 
 
 class LowerBody(Body):
+    """The lower end of a range."""
+
     range_lower_rad: Number | None = None
 
 
 class WordValue(Body):
+    """A text value."""
+
     value: Word
 
 
 class NumberValue(Body):
+    """A number."""
+
     value: Number
 
 

@@ -1,4 +1,4 @@
-"""Who may come in: decided from a request's head alone, before anything of ours sees the request."""
+"""Access control: decided from a request's head alone, before the application sees the request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Door:
     """The token, and the addresses besides loopback under which this server may be called.
 
     `addresses` are `name:port`, as they stand in a browser: where a user forwards a port, or where the server
-    was told to listen on a network.
+    was set to listen on a network.
     """
 
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -51,6 +51,7 @@ class Door:
         )
 
     def cookie(self, scope: Scope) -> str:
+        """The cookie that keeps the token."""
         # Cookies know no ports: without ours in the name, two servers on one machine would overwrite each other's.
         return f"{_cookie_name(scope)}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 

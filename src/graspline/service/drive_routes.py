@@ -41,6 +41,7 @@ class DriveBody(Body):
     keep: StrictBool = False
 
     def command(self) -> Drive | KeepDriving:
+        """The command that the body asks for."""
         if self.keep:
             return KeepDriving()
         target = self.target

@@ -1,4 +1,4 @@
-"""Camera pictures: drawn and encoded once for everybody who watches the same camera at the same size."""
+"""Camera pictures: rendered and encoded once for all clients of the same camera and size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PICTURE_S = 5.0
 
 
 class Films:
-    """Streams of pictures, each with a task that asks for the next one as long as anybody watches."""
+    """Streams of pictures, each with a task that asks for the next one as long as a client watches."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -36,9 +36,11 @@ class Films:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return self._bench.session().cameras
 
     async def picture(self, camera: str, size: Size, newer_than: int = -1) -> tuple[int, bytes]:
+        """The newest image of a camera as JPEG, with its number."""
         width, height = _pixels(size)
         session = self._bench.session()
         return await asyncio.get_running_loop().run_in_executor(
@@ -47,12 +49,13 @@ class Films:
         )
 
     def warm_up(self) -> None:
-        """Draw a first picture that is not shown: opening a renderer delays the simulation, which is harmless now."""
+        """Render a first picture that is not shown: opening a renderer delays the simulation, which is harmless now."""
         for camera in self.cameras[:1]:
             session, (width, height) = self._bench.session(), _pixels(DEFAULT_SIZE)
             self._threads.submit(session.picture, camera, width, height)
 
     async def show(self, socket: WebSocket, camera: str, size: Size) -> None:
+        """Send a camera's images to a client until it leaves."""
         stream = self._streams.setdefault((camera, size), Stream(1))
         with stream.mailbox() as box:
             if (camera, size) not in self._tasks or self._tasks[camera, size].done():
@@ -70,6 +73,7 @@ class Films:
             stream.end()
 
     async def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -82,6 +86,7 @@ def _pixels(size: Size) -> tuple[int, int]:
 
 
 def camera_routes(films: Films) -> APIRouter:
+    """The routes that stream camera images."""
     router = APIRouter(tags=["cameras"], responses=GUARDED)
 
     @router.get("/cameras", response_model=list[str], summary="The cameras of this scene")

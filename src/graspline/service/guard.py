@@ -51,6 +51,7 @@ class Bucket:
         self._left, self._at_s = float(burst), 0.0
 
     def take(self, now_s: float) -> bool:
+        """Whether another request is allowed now."""
         self._left = min(self._burst, self._left + (now_s - self._at_s) * self._rate_per_s)
         self._at_s = now_s
         if self._left < 1.0:
@@ -69,6 +70,7 @@ class Guard:
         self._sockets = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -121,7 +123,7 @@ class Guard:
         await self._app(scope, replay, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Turned:
-        """The whole body, read before anybody else sees the request; or why it is not taken."""
+        """The whole body, read before the application sees the request; or why it is not taken."""
         largest = self.limits.body_bytes
         too_large = Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body of more than {largest} bytes")
         if any(not each.isdecimal() or int(each) > largest for each in header(scope, "content-length")):

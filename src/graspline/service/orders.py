@@ -16,7 +16,7 @@ from graspline.live.lease import EXPIRY_S
 from graspline.service.answers import answer, under_way
 from graspline.tasks.console import Refused, Result
 
-# Who calls without saying who they are; all of them are one operator.
+# Clients without a name; all of them are one operator.
 NO_OPERATOR = "http"
 LONGEST_S = 600.0
 
@@ -44,6 +44,7 @@ class Orders:
         return await self.let(operator, lambda: self.submit(command), wait_s)
 
     def submit(self, command: Command) -> Ticket:
+        """Give a command to the session."""
         return self.bench.session().submit(command)
 
     async def let(self, operator: str, act: Callable[[], Ticket | Result], wait_s: float = 0.0) -> JSONResponse:
@@ -57,7 +58,7 @@ class Orders:
         return await self._settled(acted, wait_s, lambda: lease.renew(operator))
 
     async def stop(self, wait_s: float) -> JSONResponse:
-        """Anybody may stop the arm."""
+        """Any client may stop the arm."""
         return await self._settled(self.bench.session().stop(), wait_s, lambda: True)
 
     async def _settled(self, ticket: Ticket, wait_s: float, keep: Callable[[], bool]) -> JSONResponse:
@@ -81,6 +82,7 @@ def read_value(name: str, value: object) -> JSONResponse:
 
 
 def held(holder: str) -> JSONResponse:
+    """The response to a client that does not hold the lease."""
     message = f"{holder} is the operator; others watch until it leaves or releases the lease"
     return JSONResponse({"success": False, "message": message, "holder": holder}, HTTPStatus.CONFLICT)
 
@@ -100,10 +102,10 @@ def _ending(ticket: Ticket) -> asyncio.Future[Result]:
         if not ended.done():
             ended.set_result(result)
 
-    def tell(result: Result) -> None:
+    def report(result: Result) -> None:
         # The session may outlive the server; then nothing waits any more.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, result)
 
-    ticket.then(tell)
+    ticket.then(report)
     return ended

@@ -34,11 +34,15 @@ PLAIN: dict[str, tuple[type[Command], str]] = {
 
 
 class Named(BaseModel):
+    """A name with a sentence about it."""
+
     name: str
     about: str
 
 
 class Tasks(BaseModel):
+    """The running task and those that can be chosen."""
+
     task: str
     tasks: list[Named]
 
@@ -231,7 +235,7 @@ def lease_routes(orders: Orders) -> APIRouter:
         shown = {"success": success, "message": message, "holder": lease.holder, "left_s": lease.left_s}
         return JSONResponse(shown, HTTPStatus.OK if success else HTTPStatus.CONFLICT)
 
-    @router.get("", response_model=Lent, summary="Who is the operator")
+    @router.get("", response_model=Lent, summary="Which client is the operator")
     async def lease() -> JSONResponse:
         return lent(True, "")
 

@@ -33,10 +33,12 @@ class Settings:
         self._values: dict[str, Value] = {}
 
     def set(self, name: str, value: Value) -> None:
+        """Set a value."""
         with self._lock:
             self._values[name] = value
 
     def get(self, name: str) -> Value | None:
+        """The value of a name; None if it was not set."""
         with self._lock:
             return self._values.get(name)
 
@@ -50,6 +52,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Service:
+    """A service: its summary, its request body and the command it gives."""
+
     summary: str
     body: type[BaseModel]
     command: Callable[[dict[str, Value]], Command | Refused]
@@ -125,6 +129,7 @@ PARAMETERS: dict[str, type[bodies.WordValue | bodies.NumberValue]] = {
 
 
 def seed_services(orders: Orders) -> APIRouter:
+    """The routes of the services, each one command of the session."""
     router = APIRouter(prefix=PREFIX, tags=["services"], responses=GUARDED)
     settings = Settings()
     for name, service in SERVICES.items():

@@ -20,7 +20,7 @@ from graspline.service.door import address
 from graspline.service.guard import Application
 
 START_S = 10.0
-# How long answers that are under way may take once the server closes; the arm has been told to stop before, so that
+# How long answers that are under way may take once the server closes; the arm has been stopped before, so that
 # nothing waits for it any more but clients that do not read.
 LEAVE_S = 1
 MESSAGE_BYTES = 65_536
@@ -35,6 +35,7 @@ class Sockets(WebSocketsSansIOProtocol):
     """WebSockets that can be given up: uvicorn would wait for a client that reads no more to take what it was sent."""
 
     async def run_asgi(self) -> None:
+        """Run the application; end the connection if the client has stopped reading."""
         await super().run_asgi()
         if not self.writable.is_set():
             self.transport.abort()
@@ -51,6 +52,7 @@ class Requests(H11Protocol):
     _is_silent = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A client has connected: its time for a request begins."""
         super().connection_made(transport)
         silent = [each for each in self.connections if isinstance(each, Requests) and each._is_silent]
         if len(silent) > SILENT_CONNECTIONS:
@@ -60,6 +62,7 @@ class Requests(H11Protocol):
         self._deadline = self.loop.call_later(HEAD_S, self._give_up)
 
     def data_received(self, data: bytes) -> None:
+        """Data has come from the client."""
         super().data_received(data)
         waiting = self.conn.their_state is h11.IDLE
         if not waiting:
@@ -69,6 +72,7 @@ class Requests(H11Protocol):
             self._deadline = self.loop.call_later(HEAD_S, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone: its time limit ends."""
         self._forget_deadline()
         super().connection_lost(exc)
 
@@ -99,9 +103,11 @@ class Served:
 
     @property
     def address(self) -> str:
+        """The address of the server."""
         return address(self.host, self.port)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._server.should_exit = True
         self._thread.join(LEAVE_S + 1.0)
         self._server.force_exit = True
@@ -129,7 +135,7 @@ def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> Served:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # A header may not say who a client is: rates are counted by address.
+        # A header may not identify a client: rates are counted by address.
         proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=LEAVE_S,

@@ -1,4 +1,4 @@
-"""What happens, to everybody who watches: encoded once, sent to each as fast as it takes it, never faster."""
+"""Streams of what happens: encoded once, sent to each client as fast as it takes it, never faster."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class Stream(Generic[T]):
 
     @property
     def watched(self) -> bool:
+        """Whether any client receives the stream."""
         return bool(self._boxes)
 
     def publish(self, item: T) -> None:
-        """Give an item to everybody. A full mailbox of one keeps the newest; a longer one that is full is given up."""
+        """Give an item to every client. A full queue of one keeps the newest; a longer one that is full is closed."""
         for box in self._boxes:
             if box.full():
                 while not box.empty():
@@ -50,7 +51,7 @@ class Stream(Generic[T]):
                 box.put_nowait(item)
 
     def end(self) -> None:
-        """Show everybody out."""
+        """Disconnect every client."""
         for box in self._boxes:
             while not box.empty():
                 box.get_nowait()
@@ -58,6 +59,7 @@ class Stream(Generic[T]):
 
     @contextlib.contextmanager
     def mailbox(self) -> Iterator[asyncio.Queue[T | None]]:
+        """A queue of the stream's items, for one client."""
         box: asyncio.Queue[T | None] = asyncio.Queue(self._depth)
         self._boxes.add(box)
         try:
@@ -66,6 +68,7 @@ class Stream(Generic[T]):
             self._boxes.discard(box)
 
     async def show(self, socket: WebSocket) -> None:
+        """Send the stream to a client until it leaves."""
         with self.mailbox() as box:
             await empty_into(socket, box)
 
@@ -119,6 +122,7 @@ class Watch:
         self._thread.start()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._over.set()
         self._thread.join(2.0)
 

@@ -75,6 +75,7 @@ class ViserFront:
             pass
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         console = rich.get_console()
         quiet, console.quiet = console.quiet, True
         self.server.stop()
@@ -135,6 +136,7 @@ def private_listener() -> Iterator[Path]:
 
 
 def socket_path(directory: Path) -> Path:
+    """The socket that the panel's server listens on."""
     return directory / "viser"
 
 

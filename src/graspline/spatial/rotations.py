@@ -11,16 +11,19 @@ Array = NDArray[np.float64]
 
 
 def rotation_x(angle_rad: float | Array) -> Array:
+    """The rotation about x by an angle, (…, 3, 3)."""
     c, s, o, z = _parts(angle_rad)
     return _stack(o, z, z, z, c, -s, z, s, c)
 
 
 def rotation_y(angle_rad: float | Array) -> Array:
+    """The rotation about y by an angle, (…, 3, 3)."""
     c, s, o, z = _parts(angle_rad)
     return _stack(c, z, s, z, o, z, -s, z, c)
 
 
 def rotation_z(angle_rad: float | Array) -> Array:
+    """The rotation about z by an angle, (…, 3, 3)."""
     c, s, o, z = _parts(angle_rad)
     return _stack(c, -s, z, s, c, z, z, z, o)
 
@@ -50,6 +53,7 @@ def rotate(matrix: Array, vector: Array) -> Array:
 
 
 def transpose(matrix: Array) -> Array:
+    """The transpose of each matrix, which is the inverse of a rotation."""
     return np.swapaxes(matrix, -1, -2)
 
 

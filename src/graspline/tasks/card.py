@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def task_line(task: Task[Any]) -> str:
+    """One line about a task."""
     return f"<Task {task.name}: {task.summary}>"
 
 

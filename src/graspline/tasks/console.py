@@ -38,7 +38,7 @@ class Refused:
     reason: str
     evidence: Evidence = ()
     data: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the command itself cannot be, whatever the world is like: a value out of its range, a name that is none.
+    # Whether the command itself cannot be, whatever the world is like: a value out of its range, an unknown name.
     mistaken: bool = False
 
 
@@ -78,6 +78,7 @@ class ObjectListed:
     stale: bool = False
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self)}
 
 
@@ -94,10 +95,14 @@ class Console(Protocol):
     """
 
     @property
-    def selected(self) -> str: ...
+    def selected(self) -> str:
+        """The name of the selected object; empty if none is."""
+        ...
 
     @property
-    def variables(self) -> Mapping[str, Plain]: ...
+    def variables(self) -> Mapping[str, Plain]:
+        """The grasp settings."""
+        ...
 
     @property
     def variables_model(self) -> type[Parameters]:
@@ -111,7 +116,7 @@ class Console(Protocol):
 
     @property
     def believed(self) -> tuple[Belief, ...]:
-        """The same with everything else that was seen, for those who keep clear of it."""
+        """The same with everything else that was seen, for planners that keep clear of it."""
         ...
 
     def forget(self) -> None:
@@ -130,23 +135,41 @@ class Console(Protocol):
         """Forget what was posted, one object or all."""
         ...
 
-    def select(self, name: str) -> Result: ...
+    def select(self, name: str) -> Result:
+        """Select an object."""
+        ...
 
-    def set_variables(self, values: Mapping[str, Plain]) -> Result: ...
+    def set_variables(self, values: Mapping[str, Plain]) -> Result:
+        """Change grasp settings."""
+        ...
 
-    def refresh(self, last: Reply) -> Play: ...
+    def refresh(self, last: Reply) -> Play:
+        """Look again."""
+        ...
 
-    def check(self, last: Reply) -> Play: ...
+    def check(self, last: Reply) -> Play:
+        """Say whether the selected object can be picked."""
+        ...
 
-    def preview(self, last: Reply) -> Play: ...
+    def preview(self, last: Reply) -> Play:
+        """Plan the pick without moving."""
+        ...
 
-    def move(self, last: Reply) -> Play: ...
+    def move(self, last: Reply) -> Play:
+        """Move the hand to the selected object."""
+        ...
 
-    def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play: ...
+    def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play:
+        """Pick the selected object."""
+        ...
 
-    def open(self, last: Reply) -> Play: ...
+    def open(self, last: Reply) -> Play:
+        """Open the hand."""
+        ...
 
-    def close(self, last: Reply) -> Play: ...
+    def close(self, last: Reply) -> Play:
+        """Release everything it holds; it cannot be used afterwards."""
+        ...
 
 
 def listed(estimate: Belief) -> ObjectListed:

@@ -34,7 +34,7 @@ from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
+from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, reached_ring_m, sample_block
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
 from graspline.tasks.stages.ready import HELD_CLAIMS, PICK
 from graspline.tasks.stages.sight import UNSEEN, Eye, eye_of
@@ -44,7 +44,7 @@ from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapsh
 Array = NDArray[np.float64]
 
 # Places that may be refused before the parameters are called impossible.
-MAX_DRAWS = 1000
+MAX_SAMPLES = 1000
 # As many tries as a place counts for around which there is no room for blocks.
 _BLOCKS_TRIES = 20
 # What decides each check.
@@ -221,7 +221,7 @@ def build_machine(parameters: LiftCube) -> Machine:
     )
 
 
-def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: LiftCube, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
         "eye": eye_of(parameters.perception, random),
@@ -240,6 +240,7 @@ def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapp
 
 @functools.cache
 def collision_world(robot: Robot, clearance_m: float = CLEARANCE_M, distractors: int = 0) -> CollisionWorld:
+    """The collision checker for the cube's table."""
     return CollisionWorld(cube_table(distractors, robot), clearance_m)
 
 
@@ -278,7 +279,7 @@ def reachable_radii_m(robot: Robot) -> tuple[float, float]:
     return ring_m
 
 
-def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float, float, float, float]:
+def sample_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float, float, float, float]:
     """A cube anywhere in the reachable ring but not in the robot's base: x, y, yaw and edge."""
     robot, cube = parameters.the_robot, parameters.cube
     nearest, farthest = reachable_radii_m(robot)
@@ -288,7 +289,7 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
             f"cube.radius_m: [{cube.radius_m.low}, {cube.radius_m.high}] is outside the "
             f"arm's reach, {nearest:.3f} to {farthest:.3f} m"
         )
-    for _ in range(MAX_DRAWS):
+    for _ in range(MAX_SAMPLES):
         x, y = place_in_ring(Range(low, high), cube.azimuth_rad, random, robot)
         edge, yaw = random.uniform(*cube.edge_m), random.uniform(-np.pi, np.pi)
         if not _in_base(robot, x, y, edge):
@@ -304,18 +305,18 @@ def _in_base(robot: Robot, x: float, y: float, edge: float) -> bool:
 
 @together
 def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
-    """A random scene that the planner certifies, within a bounded number of draws."""
-    tally = Tally("scene", MAX_DRAWS, _DECIDED_BY)
+    """A random scene that the planner certifies, within a bounded number of samples."""
+    tally = Tally("scene", MAX_SAMPLES, _DECIDED_BY)
     distractors = parameters.randomize.distractors
     count = distractors.count(random)
     while True:
-        x, y, yaw, edge = draw_place(parameters, random)
+        x, y, yaw, edge = sample_place(parameters, random)
         found = yield from certify.steps(parameters, x, y, yaw, edge)
         if isinstance(found, Refusal):
             tally.refuse(found.check)
             continue
         cube = lying_at(CUBE, x, y, np.full(3, edge / 2), "box", yaw)
-        blocks = _draw_blocks(parameters, cube, found, count, random)
+        blocks = _sample_blocks(parameters, cube, found, count, random)
         if blocks is None:
             tally.refuse("no_room_for_blocks", _BLOCKS_TRIES)
             continue
@@ -330,7 +331,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
         return Draw(start=start, variation=variation + distractors.described(count), refused=tally.refused)
 
 
-def _draw_blocks(
+def _sample_blocks(
     parameters: LiftCube, cube: Belief, plan: GraspPlan, count: int, random: np.random.Generator
 ) -> dict[str, Lying] | None:
     """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
@@ -348,7 +349,7 @@ def _draw_blocks(
         return world.first_collision(samples) is None
 
     for index in range(count):
-        block = draw_block(distractor_name(index), parameters.cube.azimuth_rad, random, welcome, parameters.the_robot)
+        block = sample_block(distractor_name(index), parameters.cube.azimuth_rad, random, welcome, parameters.the_robot)
         if block is None:
             return None
         blocks.append(block)
@@ -357,12 +358,13 @@ def _draw_blocks(
 
 def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
     """One random place in the reachable ring, planned for exactly as the sampler does."""
-    x, y, yaw, edge = draw_place(parameters, random)
+    x, y, yaw, edge = sample_place(parameters, random)
     found = certify(parameters, x, y, yaw, edge)
     return Probe(x_m=x, y_m=y, refusal=found.check if isinstance(found, Refusal) else "")
 
 
-def judge(parameters: LiftCube, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(parameters: LiftCube, sampled: Draw, truth: Snapshot) -> Evidence:
+    """The goal by ground truth: the cube is held above the table."""
     cube = truth.objects[CUBE]
     seen = Witness(object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s)
     return raised_in_hand((seen,), float(cube.start_position_m[2]), parameters.goal)

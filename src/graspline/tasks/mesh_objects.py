@@ -105,6 +105,7 @@ class MeshObject(Parameters):
 
     @property
     def weight_kg(self) -> float:
+        """The mass, given or by volume and density."""
         return self.mass_kg or self.solid.volume_m3 * self.density_kg_m3
 
     def _warn(self, solid: Solid) -> None:

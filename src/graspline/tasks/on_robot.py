@@ -68,6 +68,7 @@ class OnRobot(Parameters):
 
     @property
     def the_robot(self) -> Robot:
+        """The robot that does the task."""
         return ROBOTS.find(self.robot)
 
 

@@ -58,12 +58,15 @@ class Posted:
 
     @property
     def fresh(self) -> tuple[Belief, ...]:
+        """Posted objects that are not too old."""
         return tuple(each for each in self._objects.values() if self.is_fresh(each))
 
     def is_fresh(self, estimate: Belief) -> bool:
+        """Whether an object was posted recently enough."""
         return self.age_s(estimate) <= self._used_s
 
     def age_s(self, estimate: Belief) -> float:
+        """How long ago an object was seen."""
         return self.now_s - estimate.time_s
 
     def stale(self, name: str) -> Refused | None:
@@ -81,6 +84,7 @@ class Posted:
         return f"; not used, older than {self._used_s:g} s: {', '.join(old)}" if old else ""
 
     def newest(self, name: str) -> Belief | None:
+        """The posted object of this name, if it is recent enough."""
         return next((each for each in self.fresh if each.name == name), None)
 
     def age(self, now_s: float) -> None:
@@ -91,10 +95,12 @@ class Posted:
             del self._objects[name]
 
     def clear(self) -> None:
+        """Drop all posted objects."""
         self._objects.clear()
         self.in_use = False
 
     def post(self, posted: PostObject) -> Result:
+        """Take an object, or refuse it with all problems."""
         problems = self._problems(posted)
         if problems:
             return Refused(reason="; ".join(problems), mistaken=True)
@@ -120,6 +126,7 @@ class Posted:
         return Done(text=f"{posted.name} is believed as posted, until {time_s + self._used_s:.1f} s", data=data)
 
     def withdraw(self, name: str | None) -> Result:
+        """Drop an object, or all."""
         if name is None:
             self.clear()
             return Done(text="nothing is posted; the session sees by itself again")
@@ -199,11 +206,13 @@ class PostedEye:
     _since_s: float = -1.0
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
+        """Look at everything."""
         self._since_s = self.posted.now_s
         return self.posted.fresh
         yield
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object, or None if it is not seen."""
         for _ in range(round(_WAIT_S * self.robot.control_hz)):
             found = self.posted.newest(name)
             if found is not None and found.time_s > self._since_s:

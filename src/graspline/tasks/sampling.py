@@ -1,4 +1,4 @@
-"""How the search for a scene goes: what is refused is counted and told, and after a number of tries the search ends."""
+"""The search for a scene: what is refused is counted and reported, and after a number of tries the search ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graspline.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 # The number of refusals between two progress lines of the log.
-TELL_EVERY = 200
+REPORT_EVERY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Pause:
 
     @classmethod
     def answered(cls, asked: Sequence[Pause]) -> Sequence[None]:
+        """The answers to pauses: nothing."""
         return [None] * len(asked)
 
 
@@ -35,6 +36,7 @@ class Tally:
 
     @property
     def refused(self) -> int:
+        """How many tries were refused."""
         return self._reasons.total()
 
     def refuse(self, check: str, tries: int = 1) -> None:
@@ -43,10 +45,10 @@ class Tally:
         What takes long to find out counts as several tries.
         """
         self._reasons[check] += 1
-        told, self._spent = self._spent // TELL_EVERY, self._spent + tries
+        reported, self._spent = self._spent // REPORT_EVERY, self._spent + tries
         if self._spent >= self._tries:
             raise InputError(self._message())
-        if self._spent // TELL_EVERY > told:
+        if self._spent // REPORT_EVERY > reported:
             most, count = self._reasons.most_common(1)[0]
             _LOG.warning(
                 "sampling the scene: %d of %d samples rejected, most by %s (%d)", self._spent, self._tries, most, count

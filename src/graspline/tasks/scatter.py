@@ -1,4 +1,4 @@
-"""Where things may lie when a scene is drawn: around the arm, apart from each other, blocks among them."""
+"""Where things may lie when a scene is sampled: around the arm, apart from each other, blocks among them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def lies_free(thing: Belief, others: Sequence[Belief], apart_m: float, robot: Ro
     )
 
 
-def draw_block(
+def sample_block(
     name: str,
     azimuth_rad: Range,
     random: np.random.Generator,

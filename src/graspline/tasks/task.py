@@ -36,8 +36,8 @@ class Draw:
 
     >>> from graspline import Scenario, find_task
     >>> task = find_task("lift-cube")
-    >>> draw = Scenario(task=task, parameters=task.parameters(), seed=7).draw()
-    >>> round(draw.variation.described["edge_m"], 4)
+    >>> sampled = Scenario(task=task, parameters=task.parameters(), seed=7).sample()
+    >>> round(sampled.variation.described["edge_m"], 4)
     0.0308
     """
 
@@ -59,6 +59,7 @@ class Probe:
 
     @property
     def certified(self) -> bool:
+        """Whether the planner can grasp the object there."""
         return not self.refusal
 
 
@@ -125,10 +126,12 @@ def in_hand(truth: Snapshot, name: str) -> Evidence:
 
 
 class Annotator(Protocol):
-    """Draws into a camera's pictures, in the order of their times, what a task sees in them."""
+    """Marks in a camera's images, in the order of their times, what a task sees."""
 
     @property
-    def camera(self) -> str: ...
+    def camera(self) -> str:
+        """The camera whose images it annotates."""
+        ...
 
     @property
     def depth(self) -> bool:
@@ -205,7 +208,7 @@ class PolicyRules(Generic[P]):
     True
     """
 
-    # How long it may take unless told otherwise, in simulated time: about three times what the machine takes.
+    # How long it may take unless set otherwise, in simulated time: about three times what the machine takes.
     time_limit_s: Callable[[P], float] = lambda parameters: 60.0
     # What it must have done before its goal counts; None where the end alone says that it was done.
     milestone: Milestone[P] | None = None
@@ -257,7 +260,7 @@ class Task(Generic[P]):
     >>> from graspline import Box, Draw, Evidence, Snapshot, Task, stages, table_with
     >>> table = table_with(Box(name="cube", rgb=(0.8, 0.2, 0.2)))
     >>> there = stages.Support(x_m=0.2, y_m=0.1, z_m=0.0)
-    >>> def goal(parameters: stages.CubeParameters, draw: Draw, truth: Snapshot) -> Evidence:
+    >>> def goal(parameters: stages.CubeParameters, sampled: Draw, truth: Snapshot) -> Evidence:
     ...     return stages.rests_by_truth(truth, "cube", there, table.robot, parameters.goal)
     >>> Task(
     ...     name="put-there",
@@ -266,7 +269,7 @@ class Task(Generic[P]):
     ...     scene=lambda parameters: table,
     ...     sample=stages.cube_sampler(lambda parameters: table, "cube", there),
     ...     machine=lambda parameters: stages.pick_and_place("put-there", parameters),
-    ...     inputs=lambda parameters, draw, random: stages.pick_and_place_inputs(
+    ...     inputs=lambda parameters, sampled, random: stages.pick_and_place_inputs(
     ...         parameters, table, "cube", there, random
     ...     ),
     ...     goal=goal,
@@ -301,7 +304,7 @@ class Task(Generic[P]):
     uses_truth: Callable[[P], bool] = lambda parameters: False
     # What cannot work about parameters that are each valid by themselves, one line for each problem.
     problems: Callable[[P], list[str]] = lambda parameters: []
-    # What varies from episode to episode besides what `sample` draws.
+    # What varies from episode to episode besides what `sample` chooses.
     randomization: Callable[[P], Randomization] = lambda parameters: Randomization()
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()
@@ -316,7 +319,7 @@ class Task(Generic[P]):
     policy: PolicyRules[P] = field(default_factory=lambda: PolicyRules())
     rejections: Rejections[P] = field(default_factory=lambda: Rejections())
     # What acts in an episode's world by itself; its randomness is its own.
-    actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
+    actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, sampled, random: None
     # Shows what the task makes of one camera's pictures, for films; made anew for each.
     annotator: Callable[[P], Annotator] | None = None
     # Try one random place that the arm reaches, for `graspline region`.
@@ -335,10 +338,10 @@ class Task(Generic[P]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "summary", self.summary or self.sentence)
 
-    def instruct(self, parameters: P, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
-        """What the robot is told in this scene; `outcomes` are those of an episode that was played."""
+    def instruct(self, parameters: P, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
+        """The instruction for this scene; `outcomes` are those of an episode that was played."""
         if self.instruction is not None:
-            return self.instruction(parameters, draw, outcomes)
+            return self.instruction(parameters, sampled, outcomes)
         return Instruction(sentence=self.sentence, objects=(self.target,) if self.target else ())
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from graspline.grasping.grab_values import GrabQuery, GrabRefusal
 from graspline.kinematics.so101 import forward
 from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.block_table import KINDS
-from graspline.tasks.grab.layout import drawn, query_for
+from graspline.tasks.grab.layout import query_for, sample_variables
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.scatter import lying_at, place_in_ring
 
@@ -34,7 +34,7 @@ def random_query(random: np.random.Generator) -> GrabQuery:
     x, y = place_in_ring(PARAMETERS.things.radius_m, PARAMETERS.things.azimuth_rad, random)
     half = np.array(kind.half_extents_m) * random.uniform(0.9, 1.1)
     thing = lying_at(kind.name, x, y, half, kind.shape, random.uniform(-np.pi, np.pi))
-    return query_for(PARAMETERS, thing, drawn(random, thing))
+    return query_for(PARAMETERS, thing, sample_variables(random, thing))
 
 
 @functools.cache

@@ -37,6 +37,6 @@ def test_pictures_show_its_surface(tmp_path: Path) -> None:
     scene, draw = GRAB.scene(settings), GRAB.sample(settings, np.random.default_rng(3))
     with RayRenderer(scene, 320, 240) as renderer:
         seen = renderer.geoms(draw.start, draw.variation, "front")
-        rgb = renderer.draw(draw.start, draw.variation, "front").rgb[seen == scene.model.geom("bracket").id]
+        rgb = renderer.render(draw.start, draw.variation, "front").rgb[seen == scene.model.geom("bracket").id]
     assert len(rgb) > 50
     assert (rgb[:, 0].astype(int) - rgb[:, 1] > 60).all()

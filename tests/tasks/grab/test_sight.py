@@ -49,7 +49,7 @@ class Stage:
         qpos[: len(arm)] = arm
         if names:
             qpos[SCENE.joint_address(names[0]) + 2] += raised_m
-        picture = self._renderer.draw(qpos, blocks_variation(things, 1.0, {}), "front")
+        picture = self._renderer.render(qpos, blocks_variation(things, 1.0, {}), "front")
         return reply(value=picture, sensed=sensed, time_s=1.0)
 
 

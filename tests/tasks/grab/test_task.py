@@ -72,8 +72,8 @@ def test_the_same_order_gives_the_same_bits_whatever_the_lanes() -> None:
 def test_orders_are_drawn_that_can_be_carried_out_unless_any_is_wanted() -> None:
     possible, free = grab(), grab(order__any="true")
     for seed in range(40, 60):
-        drawn = Scenario(task=GRAB, parameters=possible, seed=seed).draw()
-        wished = Scenario(task=GRAB, parameters=free, seed=seed).draw()
+        drawn = Scenario(task=GRAB, parameters=possible, seed=seed).sample()
+        wished = Scenario(task=GRAB, parameters=free, seed=seed).sample()
         accepted = drawn_episodes()[seed - 40].verdict != "rejected"
         # An order that can be carried out is the same with both: nothing else is narrowed.
         assert np.array_equal(drawn.start, wished.start) == accepted
@@ -185,7 +185,7 @@ def test_each_thing_of_the_pool_can_be_moved(name: str) -> None:
 def test_a_thing_is_put_where_it_was_told_to() -> None:
     parameters = grab(order__place="random", order__variables="given", things__count="[2, 2]")
     (episode,) = run_scenarios([Scenario(task=GRAB, parameters=parameters, seed=7)])
-    target, spot, _ = ordered(parameters, episode.draw)
+    target, spot, _ = ordered(parameters, episode.sampled)
     there = episode.truth["objects"][target]["position_m"]
     assert episode.verdict == "success"
     assert np.hypot(there[0] - spot[0], there[1] - spot[1]) < parameters.goal.off_spot_m
@@ -248,7 +248,7 @@ def test_probes_are_certified_or_say_why_not() -> None:
 
 
 def test_a_draw_without_an_order_is_a_bug() -> None:
-    bare = Draw(start=np.zeros(0), variation=drawn_episodes()[0].draw.variation.__class__(), refused=0)
+    bare = Draw(start=np.zeros(0), variation=drawn_episodes()[0].sampled.variation.__class__(), refused=0)
     with pytest.raises(KeyError):
         ordered(Grab(), bare)
 

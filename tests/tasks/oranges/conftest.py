@@ -9,7 +9,7 @@ import pytest
 from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME
-from graspline.tasks.oranges.job import Errand, Job, Progress, nominal_hold, plan_errand, where_of
+from graspline.tasks.oranges.job import Errand, Job, Progress, nominal_hold, plan_pick_and_place, where_of
 from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.stages.grasp import HoldReference
 
@@ -33,9 +33,9 @@ def planned_job(world: CollisionWorld) -> Job:
     """An orange to fetch, with the whole way planned."""
     survey = survey_of(seen_ball("orange_1", at(0.24, -0.2)), seen_ball("orange_2", at(0.3, -0.8)))
     where = where_of("orange_1", survey, WANTED, SETTINGS)
-    errand = plan_errand(world, where, at_rest(HOME), SETTINGS)
-    assert isinstance(errand, Errand)
-    return Job(target="orange_1", survey=survey, where=where, errand=errand)
+    plan = plan_pick_and_place(world, where, at_rest(HOME), SETTINGS)
+    assert isinstance(plan, Errand)
+    return Job(target="orange_1", survey=survey, where=where, plan=plan)
 
 
 @pytest.fixture

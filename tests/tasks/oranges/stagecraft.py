@@ -158,7 +158,7 @@ class Act:
                 return stop.value
             assert len(self.requests) < 1000, "the state asks on for ever"
             if isinstance(request, Announce):
-                self.told.append(request.happening)
+                self.told.append(request.notification)
                 answer = None
                 continue
             self.requests.append(request)

@@ -131,9 +131,9 @@ def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, hold
 
 
 def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act, progress: Progress) -> None:
-    assert held_job.errand is not None
+    assert held_job.plan is not None
     carry = dataclasses.replace(held_job.carry, transport=None)
-    there = dataclasses.replace(held_job, errand=dataclasses.replace(held_job.errand, carry=carry))
+    there = dataclasses.replace(held_job, plan=dataclasses.replace(held_job.plan, carry=carry))
     assert transport_(holding, there, progress).name == "arrived"
     assert holding.motions == []
 

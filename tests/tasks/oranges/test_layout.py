@@ -14,7 +14,7 @@ from graspline.perception.beliefs import Belief
 from graspline.placement.plate import Resting
 from graspline.robots.so101 import BASE_FOOTPRINT_M, HOME, SO101
 from graspline.scenes.fruit_table import PLATE
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand
+from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_pick_and_place
 from graspline.tasks.oranges.layout import collision_world, nearest_first, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import plate_shape
@@ -81,7 +81,7 @@ def test_every_orange_drawn_can_be_fetched_one_after_the_other(draws: list[Draw]
                 resting=tuple(resting),
                 still_to_come_m=tuple(each.radius_m for each in waiting),
             )
-            found = plan_errand(world, where, start, THREE)
+            found = plan_pick_and_place(world, where, start, THREE)
             assert isinstance(found, Errand)
             x, y = found.carry.spot_m
             lying[target.name] = at_spot(target, (x, y), plate_shape(plate))

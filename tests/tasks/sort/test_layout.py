@@ -60,7 +60,7 @@ def test_at_any_speed_the_first_block_lies_where_the_hands_camera_sees_it_or_ups
     scene, draw = scene_of(parameters), drawn(parameters)
     with open_renderer(scene, 64, 48, "rays") as renderer:
         # Only where the camera is counts, not what it shows.
-        at_home = replace(renderer.draw(draw.start, draw.variation, "wrist"), rgb=np.zeros((480, 640, 3), np.uint8))
+        at_home = replace(renderer.render(draw.start, draw.variation, "wrist"), rgb=np.zeros((480, 640, 3), np.uint8))
     seen = in_view_of(at_home, SURFACE, BeltEye(camera="wrist").hidden(at_home, holding=False))
     for x in (BELT_X_M - parameters.belt.lateral_m, BELT_X_M + parameters.belt.lateral_m):
         first = lying_m(parameters, draw)[0, 1]

@@ -22,7 +22,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, found: list[tuple[Belief, ...]], join
     drawn: list[list[Belief]] = []
     looks = iter(found)
     monkeypatch.setattr(Annotator, "_see", lambda self, *_: next(looks))
-    monkeypatch.setattr(annotation, "draw_solids", lambda rgb, *_: drawn.append(list(_[-1])) or rgb)
+    monkeypatch.setattr(annotation, "overlay_solids", lambda rgb, *_: drawn.append(list(_[-1])) or rgb)
     annotate = Annotator(SETTINGS)
     for second in range(len(found) + 1):
         annotate(GREY, 1.1 * second, joints)

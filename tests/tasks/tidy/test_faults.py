@@ -121,7 +121,7 @@ def test_a_room_is_offered_all_but_belts_and_plates() -> None:
 
 
 def test_people_make_no_sense_where_none_come_and_what_is_held_cannot_be_moved_on_the_table() -> None:
-    calm = Calm(verdict="success", story=(), lasted_s={"lift": 1.0}, gripping=frozenset({"lift"}), looked=True)
+    calm = Calm(verdict="success", outcomes=(), lasted_s={"lift": 1.0}, gripping=frozenset({"lift"}), looked=True)
     assert senseless("soft-pull", "lift", room(HSR), [calm]) == "no person ever comes"
     assert senseless("shift", "lift", room(HSR), [calm]) == "what it strikes is in the hand"
     assert senseless("bump", "lift", room(HSR), [calm]) == ""

@@ -16,11 +16,11 @@ from graspline.motion.guards import HoldLost, TrackingError, Tugged
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.handing import (
     DEFAULT_THRESH_N,
-    draw_back,
     handover,
     let_go,
     offer,
     offering,
+    retract,
     stretch,
     tare,
 )
@@ -140,7 +140,7 @@ def test_the_hand_draws_back_from_the_person_and_never_down() -> None:
     for down in (0, 50):
         joints = offering(held_object(solid("soup_can"), float(np.radians(down))), READY)[0]
         joints[HSR.jaw] = HSR.limits.upper[HSR.jaw]
-        asked, outcome = drive(draw_back(answer(joints), CELL, HELD, PULLED))
+        asked, outcome = drive(retract(answer(joints), CELL, HELD, PULLED))
         assert outcome.name == "back"
         tools, _ = hsr.forward(asked[0].path.positions)
         assert tools[-1][1] - tools[0][1] > 0.08
@@ -155,7 +155,7 @@ def test_a_handover_is_proved_by_the_pull_and_by_an_open_hand_that_feels_nothing
 ) -> None:
     joints = stretched().copy()
     joints[HSR.jaw] = HSR.jaw_law.angle_rad(gap_m)
-    _, outcome = drive(draw_back(answer(joints), CELL, HELD, PULLED), played(pads_n=pads_n))
+    _, outcome = drive(retract(answer(joints), CELL, HELD, PULLED), played(pads_n=pads_n))
     assert (outcome.name, outcome.about) == (name, "soup_can")
     assert [each.name for each in outcome.evidence] == ["tug", "stronger_pad_force", "hand_gap"]
     assert passes(outcome.evidence) == (name == "back")

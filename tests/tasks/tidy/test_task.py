@@ -19,7 +19,7 @@ from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.alone import held_object
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import is_with_person
-from graspline.tasks.tidy.task import TIDY, draw_room, living, probe, problems
+from graspline.tasks.tidy.task import TIDY, living, probe, problems, sample_room
 
 from .stagecraft import SETTINGS, settings
 
@@ -127,16 +127,16 @@ def test_most_of_the_table_is_in_reach() -> None:
 class TestDraws:
     def test_the_robot_is_not_quite_where_it_believes_to_be(self) -> None:
         scene = TIDY.scene(SETTINGS)
-        draws = [draw_room(SETTINGS, np.random.default_rng(seed)) for seed in range(5)]
+        draws = [sample_room(SETTINGS, np.random.default_rng(seed)) for seed in range(5)]
         slips = np.array([[each.start[scene.joint_address(name)] for name in ("slip_x", "slip_y")] for each in draws])
         assert 0 < np.abs(slips).max() <= SETTINGS.base.shift_m
         exact = settings("base.shift_m=0", "base.turn_rad=0")
-        start = draw_room(exact, np.random.default_rng(0)).start
+        start = sample_room(exact, np.random.default_rng(0)).start
         assert [start[scene.joint_address(name)] for name in ("slip_x", "slip_y", "slip_turn")] == [0.0, 0.0, 0.0]
 
     def test_the_heads_camera_may_sit_askew(self) -> None:
         def edited(parameters: Tidy) -> set[str]:
-            return {edit.field for edit in draw_room(parameters, np.random.default_rng(0)).variation.edits}
+            return {edit.field for edit in sample_room(parameters, np.random.default_rng(0)).variation.edits}
 
         assert "cam_pos" not in edited(SETTINGS)
         assert {"cam_pos", "cam_quat"} <= edited(settings("sight.shift_m=0.005", "sight.turn_rad=0.009"))
@@ -144,7 +144,7 @@ class TestDraws:
     @pytest.mark.parametrize("program", ["placement", "handover"])
     def test_parts_that_need_it_begin_with_the_thing_in_the_hand(self, program: str) -> None:
         order = settings(f"program={program}", "alone.object=mug", "base.shift_m=0.05", "base.turn_rad=0.1")
-        scene, start = TIDY.scene(order), draw_room(order, np.random.default_rng(0)).start
+        scene, start = TIDY.scene(order), sample_room(order, np.random.default_rng(0)).start
         at = scene.joint_address("mug")
         tool, _ = hsr.forward(np.array([start[scene.joint_address(name)] for name in HSR.joints]))
         x, y, turn = (start[scene.joint_address(name)] for name in SLIPS)

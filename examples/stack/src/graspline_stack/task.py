@@ -32,11 +32,11 @@ def machine(parameters: Stack) -> Machine:
     return stages.pick_and_place("stack", parameters)
 
 
-def inputs(parameters: Stack, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def inputs(parameters: Stack, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     return stages.pick_and_place_inputs(parameters, scene(parameters), RED.name, ON_BLUE, random)
 
 
-def goal(parameters: Stack, draw: Draw, truth: Snapshot) -> Evidence:
+def goal(parameters: Stack, sampled: Draw, truth: Snapshot) -> Evidence:
     """The red cube rests on the blue one, upright and still, and the arm is home."""
     return stages.rests_by_truth(truth, RED.name, ON_BLUE, scene(parameters).robot, parameters.goal)
 

@@ -1,0 +1,1 @@
+"""The checks of `graspline doctor`, one module for each part of a dataset."""

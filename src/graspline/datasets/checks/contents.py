@@ -46,6 +46,7 @@ class Contents:
 
     @property
     def rows(self) -> tuple[Row, ...]:
+        """The rows of all episodes."""
         return self.dataset.rows
 
 

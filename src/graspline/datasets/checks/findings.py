@@ -20,6 +20,7 @@ class Finding:
         return f"{self.where}: {'' if self.episode is None else f'episode {self.episode}: '}{self.what}"
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {"where": self.where, "episode": self.episode, "what": self.what}
 
 
@@ -33,16 +34,20 @@ class Findings:
 
     @property
     def problems(self) -> tuple[Finding, ...]:
+        """All problems found."""
         return tuple(self._problems)
 
     @property
     def notes(self) -> tuple[Finding, ...]:
+        """All notes."""
         return tuple(self._notes)
 
     def problem(self, where: str, what: str, episode: int | None = None) -> None:
+        """Add a problem that makes the dataset unsound."""
         self._problems[Finding(where=where, what=what, episode=episode)] = None
 
     def note(self, where: str, what: str, episode: int | None = None) -> None:
+        """Add something worth knowing that is no problem."""
         self._notes[Finding(where=where, what=what, episode=episode)] = None
 
     def unreadable(self, complaint: str, episode: int | None = None) -> None:

@@ -85,8 +85,8 @@ def _check_episode(
         wrong = np.flatnonzero(values[column] != wanted)
         if len(wrong):
             at = int(wrong[0])
-            told = f"{column} is {values[column][at]} in frame {at}, expected {wanted[at]}"
-            found.problem(name, told + (f", and wrong in {len(wrong)} frames" if len(wrong) > 1 else ""), episode)
+            message = f"{column} is {values[column][at]} in frame {at}, expected {wanted[at]}"
+            found.problem(name, message + (f", and wrong in {len(wrong)} frames" if len(wrong) > 1 else ""), episode)
     states = numbers_in(table, f"{OURS}state")
     named = {(each, contents.states.index(each) if each in contents.states else -1) for each in set(states)}
     strange = set(zip(states, values[f"{OURS}state_index"].tolist(), strict=True)) - named

@@ -20,6 +20,7 @@ _RANGE = re.compile(r"(\d+):(\d+)")
 
 
 def check_index(contents: Contents, found: Findings) -> None:
+    """The index agrees with the rows of all episodes."""
     info, rows = contents.info, contents.rows
     if info is not None:
         frames = sum(row["length"] for row in rows)
@@ -71,7 +72,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _check_splits(splits: Any, episodes: int | None, found: Findings) -> None:
-    """Anybody may divide a dataset as he likes, into ranges of episodes that are there."""
+    """A dataset may be divided at will, into ranges of episodes that are there."""
     if not isinstance(splits, dict) or not splits:
         found.problem(INFO, f"splits is {splits!r}, expected ranges of episodes by name")
         return
@@ -95,8 +96,8 @@ def _check_sentences(contents: Contents, found: Findings) -> None:
         return
     for row in contents.rows:
         if row["tasks"][0] not in contents.sentences:
-            told = f"its task {row['tasks']} is not in {TASKS}"
-            found.problem(row_file(row_slot(row)), told, row["episode_index"])
+            message = f"its task {row['tasks']} is not in {TASKS}"
+            found.problem(row_file(row_slot(row)), message, row["episode_index"])
     used = sentences_of(contents.rows)
     # A writer that was killed has written the sentence of an episode that is not counted yet.
     uncounted = sentences_of([*contents.rows, *contents.uncounted])
@@ -116,8 +117,8 @@ def _check_scenarios(contents: Contents, found: Findings) -> None:
         if not contents.merged and not _same(scenario.get("disturb", {}), settings["disturb"]):
             wrong.append("disturb")
         if wrong:
-            told = f"its scenario has another {' and '.join(wrong)} than the dataset"
-            found.problem(row_file(row_slot(row)), told, row["episode_index"])
+            message = f"its scenario has another {' and '.join(wrong)} than the dataset"
+            found.problem(row_file(row_slot(row)), message, row["episode_index"])
 
 
 def _check_rejected(contents: Contents, found: Findings) -> None:

@@ -21,6 +21,7 @@ _FILES = ("data/*/*.parquet", "meta/episodes/*/*.parquet", "videos/*/*/*.mp4", "
 
 
 def check_leftovers(contents: Contents, found: Findings) -> None:
+    """No file is there that no episode names."""
     dataset, keys = contents.dataset, contents.dataset.keys
     for name in (CARD, LOCK):
         try:
@@ -39,8 +40,8 @@ def check_leftovers(contents: Contents, found: Findings) -> None:
     for row in contents.uncounted:
         where, episode = row_file(row_slot(row)), row["episode_index"]
         if episode > now:
-            told = f"the index counts {now} episodes, and an interrupted writer leaves at most one more"
-            found.problem(where, told, episode)
+            message = f"the index counts {now} episodes, and an interrupted writer leaves at most one more"
+            found.problem(where, message, episode)
         else:
             found.note(where, f"the index does not count it: {_HARMLESS}", episode)
     for name in others:

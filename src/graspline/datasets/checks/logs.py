@@ -26,7 +26,7 @@ _ROUNDING = 1e-4
 
 
 def read_logs(contents: Contents, found: Findings, done: Callable[[], object]) -> None:
-    """What can be told without playing; `done` is called for every episode."""
+    """What can be checked without playing; `done` is called for every episode."""
     claims = _claims(contents)
     for row in contents.rows:
         name, episode = log_file(row["episode_id"]), row["episode_index"]
@@ -109,5 +109,5 @@ def _check_label(contents: Contents, row: Row, claimed: bool, goal: Evidence, fo
         broken = "; ".join(str(each) for each in failures(goal))
         found.problem(where, f"is labelled a success, and by the simulator it is none: {broken}", episode)
     if not row["success"] and passes(goal):
-        told = f"is labelled a failure ({verdict}), and by the simulator the goal is reached"
-        (found.problem if claimed else found.note)(where, told, episode)
+        message = f"is labelled a failure ({verdict}), and by the simulator the goal is reached"
+        (found.problem if claimed else found.note)(where, message, episode)

@@ -31,13 +31,13 @@ def check_motion(
         low, high = units.outward(limits.lower - give_rad), units.outward(limits.upper + give_rad)
         for joint in np.flatnonzero(((values < low - _ROUNDING) | (values > high + _ROUNDING)).any(axis=0)):
             seen = f"{values[:, joint].min():.2f} to {values[:, joint].max():.2f}"
-            told = f"{column} of {joints[joint]} is {seen}, and can be {low[joint]:.2f} to {high[joint]:.2f}"
-            found.problem(name, f"{told} ({settings.units})", episode)
+            message = f"{column} of {joints[joint]} is {seen}, and can be {low[joint]:.2f} to {high[joint]:.2f}"
+            found.problem(name, f"{message} ({settings.units})", episode)
     farthest = units.scale * limits.velocity / settings.fps + _ROUNDING
     steps = np.abs(np.diff(action.astype(np.float64), axis=0))
     for joint in np.flatnonzero((steps > farthest).any(axis=0)):
         frame, step = int(steps[:, joint].argmax()), steps[:, joint].max()
-        told = f"action of {joints[joint]} goes {step:.2f} in one frame, and can go {farthest[joint]:.2f}"
-        found.problem(name, f"{told} ({settings.units}), after frame {frame}", episode)
+        message = f"action of {joints[joint]} goes {step:.2f} in one frame, and can go {farthest[joint]:.2f}"
+        found.problem(name, f"{message} ({settings.units}), after frame {frame}", episode)
     if len(action) > 1 and (np.array_equal(action, state) or np.array_equal(action[:-1], state[1:])):
         found.problem(name, "action is the state itself, in every frame: not what was commanded", episode)

@@ -17,7 +17,7 @@ from graspline.episodes.units import joint_names
 
 # Another processor may sum in another order.
 _CLOSE = 1e-6
-# What reading statistics raises that are none.
+# What reading of malformed statistics raises.
 _UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
@@ -26,7 +26,7 @@ def check_episode_stats(row: Row, values: Mapping[str, NDArray[Any]], found: Fin
     stored = _stats_or_none(row)
     where, episode = row_file(row_slot(row)), row["episode_index"]
     if stored is None:
-        # That is told of the statistics of all.
+        # That is reported for the statistics of all.
         return
     for feature, numbers in values.items():
         if feature not in stored:
@@ -65,7 +65,7 @@ def check_all_stats(contents: Contents, found: Findings) -> None:
 
 
 def _parts(contents: Contents, found: Findings) -> list[dict[str, Stats]] | None:
-    """The statistics of all rows; None if they do not go together, which is told."""
+    """The statistics of all rows; None if they do not go together, which is reported."""
     parts: list[dict[str, Stats]] = []
     for row in contents.rows:
         where, episode, part = row_file(row_slot(row)), row["episode_index"], _stats_or_none(row)
@@ -107,16 +107,16 @@ def _disagreements(stored: Mapping[str, Stats], parts: Sequence[Mapping[str, Sta
     try:
         expected = all_merged(parts)
     except (KeyError, ValueError):
-        # Of other shapes; that is told of the episode.
+        # Of other shapes; that is reported for the episode.
         return ["does not go with the statistics of the episodes"]
-    told = [f"{name} is missing" for name in expected if name not in stored]
-    told += [f"{name} is in no episode" for name in stored if name not in expected]
+    messages = [f"{name} is missing" for name in expected if name not in stored]
+    messages += [f"{name} is in no episode" for name in stored if name not in expected]
     for name in expected.keys() & stored.keys():
         # To the last bit: merging rounds everywhere alike.
         wrong = [which for which, value in expected[name].as_lists().items() if stored[name].as_lists()[which] != value]
         if wrong:
-            told.append(f"statistics of {name} ({', '.join(wrong)}) are not those of all episodes together")
-    return sorted(told)
+            messages.append(f"statistics of {name} ({', '.join(wrong)}) are not those of all episodes together")
+    return sorted(messages)
 
 
 def _different(one: Stats, other: Stats) -> list[str]:

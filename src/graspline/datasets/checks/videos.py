@@ -121,8 +121,8 @@ class _Film:
             off = ~(np.abs(np.array(times[at : at + row["length"]]) - expected) <= _TOLERANCE_S)
             if off.any():
                 first = int(off.argmax())
-                told = f"frame {first} is at {times[at + first]:.4f} s, expected {expected[first]:.4f} s"
-                yield row["episode_index"], told
+                message = f"frame {first} is at {times[at + first]:.4f} s, expected {expected[first]:.4f} s"
+                yield row["episode_index"], message
             at += row["length"]
         for row, counter in zip(self.rows, shown, strict=True):
             yield from ((row["episode_index"], each) for each in self._light(row, counter.stats()))
@@ -156,7 +156,7 @@ def _check_times(film: _Film, found: Findings) -> None:
         said = tuple(row[f"videos/{film.view.key}/{name}_timestamp"] for name in ("from", "to"))
         expected = first / film.fps, (first + row["length"]) / film.fps
         if not np.allclose(said, expected, rtol=0, atol=_TOLERANCE_S / 10):
-            told = f"{film.view.key} runs from {said[0]:.4f} to {said[1]:.4f} s"
-            told += f", expected {expected[0]:.4f} to {expected[1]:.4f} s"
-            found.problem(row_file(row_slot(row)), told, row["episode_index"])
+            message = f"{film.view.key} runs from {said[0]:.4f} to {said[1]:.4f} s"
+            message += f", expected {expected[0]:.4f} to {expected[1]:.4f} s"
+            found.problem(row_file(row_slot(row)), message, row["episode_index"])
         first += row["length"]

@@ -33,6 +33,7 @@ class Middle:
 
     @classmethod
     def of(cls, values: Array) -> Middle:
+        """The middle of the values that are not NaN."""
         known = values[~np.isnan(values)]
         if not len(known):
             return cls(median=float("nan"), p90=float("nan"))
@@ -142,6 +143,7 @@ class SceneFindings:
 
     @property
     def roll_turn(self) -> JointTurn:
+        """How far the roll joint turns."""
         return next(each for each in self.turns if each.joint == self.roll)
 
     @property
@@ -156,6 +158,7 @@ class SceneFindings:
 
     @property
     def few_ties(self) -> bool:
+        """Whether ties are no more frequent than allowed."""
         return self.ties.scenes <= self.most_ties
 
     def judged_spread(self, joint: JointSpread) -> float:
@@ -217,6 +220,7 @@ class Pacing:
 
     @property
     def idle(self) -> float:
+        """The share of frames in which nothing moves."""
         return self.idle_first + self.idle_middle + self.idle_last
 
 
@@ -228,7 +232,7 @@ class Findings:
     frames: int
     fps: float
     pacing: Pacing
-    # None where it cannot be told; then `why` says why.
+    # None where it is unknown; then `why` says why.
     scene: SceneFindings | None = None
     why: str = field(default="")
 

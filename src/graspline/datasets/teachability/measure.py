@@ -169,11 +169,14 @@ def _states(demonstrations: Demonstrations, grasps: Grasps, near: Neighbours, co
     with np.errstate(invalid="ignore", divide="ignore"):
         whole = summed / np.reshape(weight, (-1, 1))
 
-    def told(name: str, spread: Array, share: float) -> StateDifference:
+    def difference(name: str, spread: Array, share: float) -> StateDifference:
         joints = {joint: Middle.of(spread[:, at]) for at, joint in enumerate(demonstrations.joints)}
         return StateDifference(state=name, share=share, joints=joints)
 
-    return [*(told(each.state, each.spread, float(each.frames.sum()) / frames) for each in found), told("", whole, 1.0)]
+    return [
+        *(difference(each.state, each.spread, float(each.frames.sum()) / frames) for each in found),
+        difference("", whole, 1.0),
+    ]
 
 
 def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: Flags) -> tuple[Point, ...]:
@@ -195,7 +198,7 @@ def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: 
 def _joint_turns(demonstrations: Demonstrations, grasps: Grasps, turns: Turns) -> tuple[JointTurn, ...]:
     """Of all joints but the jaw, which has to open and to close."""
     path, least = turns.path.copy(), turns.least.copy()
-    # Where no roll is needed, no way is a multiple of it; where it never is, the ways alone are told.
+    # Where no roll is needed, no way is a multiple of it; where it never is, the ways alone are reported.
     free = grasps.grips_rad == 0
     if not free.all():
         path[free, grasps.hand.roll] = least[free, grasps.hand.roll] = np.nan

@@ -84,13 +84,13 @@ def _chunks(count: int, kinds: Sequence[_Kind]) -> list[Indices]:
 def _nearest_of(kinds: Sequence[_Kind], rows: Indices, count: int) -> tuple[Indices, Array]:
     """The nearest scenes of those in `rows`, and their distances, both (rows, up to count)."""
     total = len(kinds[0].yaw_rad) if kinds else len(rows)
-    everyone = np.broadcast_to(np.arange(total), (len(rows), total))
+    every_row = np.broadcast_to(np.arange(total), (len(rows), total))
     matched = any(kind.yaw_rad.shape[1] > 1 for kind in kinds)
-    bound = _squares(kinds, rows, everyone, exact=not matched)
+    bound = _squares(kinds, rows, every_row, exact=not matched)
     bound[np.arange(len(rows)), rows] = np.inf
     wanted = min(count, total - 1)
     some = min(_CANDIDATES * count, total - 1) if matched else wanted
-    chosen = np.sort(np.argpartition(bound, some - 1, axis=1)[:, :some], axis=1) if some else everyone[:, :0]
+    chosen = np.sort(np.argpartition(bound, some - 1, axis=1)[:, :some], axis=1) if some else every_row[:, :0]
     squares = _squares(kinds, rows, chosen, exact=True) if matched else np.take_along_axis(bound, chosen, axis=1)
     order = np.argsort(squares, axis=1, kind="stable")[:, :wanted]
     return np.take_along_axis(chosen, order, axis=1), np.sqrt(np.take_along_axis(squares, order, axis=1))

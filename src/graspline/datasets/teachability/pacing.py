@@ -32,6 +32,7 @@ class Stills:
 
     @property
     def frames(self) -> Indices:
+        """How many frames each pause has."""
         return self.ends - self.begins
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from graspline.datasets.frames import OURS
-from graspline.datasets.retelling import UNTOLD, played_by
+from graspline.datasets.retelling import UNREADABLE, played_by
 from graspline.datasets.rows import Row
 from graspline.datasets.store import Dataset
 from graspline.datasets.tables import numbers_in
@@ -46,13 +46,13 @@ class _Episode:
 
 
 def read_dataset(dataset: Dataset, done: Callable[[], object] = lambda: None) -> tuple[Demonstrations, Grasps]:
-    """All episodes; `done` is called after each. What does not fit together is told by episode."""
+    """All episodes; `done` is called after each. What does not fit together is reported by episode."""
     scene, kinds = dataset.scene, kinds_of(dataset.scene)
     episodes = []
     for row in dataset.rows:
         try:
             episodes.append(_read(dataset, row, scene, kinds))
-        except (InputError, *UNTOLD) as error:
+        except (InputError, *UNREADABLE) as error:
             raise DatasetProblem(
                 f"{dataset.root}: episode {row['episode_index']} cannot be measured: {type(error).__name__}: {error}"
             ) from None

@@ -57,6 +57,7 @@ class SceneStart:
         return SceneStart(instruction="", objects=(thing,))
 
     def named(self, name: str) -> StartObject | None:
+        """The object of this name, or None."""
         return next((each for each in self.objects if each.name == name), None)
 
 

@@ -20,6 +20,7 @@ class Advice:
 
     @property
     def mark(self) -> str:
+        """`yes`, `NO` or `-`."""
         return {True: "yes", False: "NO", None: "-"}[self.met]
 
 
@@ -85,8 +86,10 @@ def _nearer(ties: Ties) -> str:
 
 
 def number(value: float, digits: int = 1) -> str:
+    """A number with a fixed count of decimals, `-` if it is not finite."""
     return f"{value:.{digits}f}" if math.isfinite(value) else "-"
 
 
 def share(count: float, total: float) -> str:
+    """A share in percent, `-` of nothing."""
     return f"{100 * count / total:.0f} %" if total else "-"

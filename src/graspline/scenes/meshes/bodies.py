@@ -15,6 +15,7 @@ _HIDDEN_GROUP = 3
 
 
 def part_name(name: str, index: int) -> str:
+    """The name of a convex part of an object."""
     return f"{name}/part_{index}"
 
 

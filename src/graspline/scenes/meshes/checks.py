@@ -11,7 +11,7 @@ from graspline.errors import InputError
 from graspline.scenes.meshes.files import Array, Surface
 
 SMALLEST_M, LARGEST_M = 0.003, 0.5
-# Units that meshes are drawn in besides metres, by what one of them is.
+# Units that meshes are made in besides metres, by what one of them is.
 _UNITS = {"millimetres": 0.001, "centimetres": 0.01, "inches": 0.0254, "micrometres": 1e-6}
 # Less of its box than this is filled by a sheet, not by a solid.
 _LEAST_FILLED = 1e-3
@@ -31,12 +31,13 @@ def checked(surface: Surface, name: str, scale: float) -> Surface:
 
 
 def volume_m3(surface: Surface) -> float:
+    """The volume that a closed surface encloses."""
     a, b, c = surface.triangles.transpose(1, 0, 2)
     return float(np.vecdot(a, np.cross(b, c)).sum() / 6)
 
 
-def _size_problems(drawn: Array, scale: float) -> list[str]:
-    size = drawn * scale
+def _size_problems(modelled: Array, scale: float) -> list[str]:
+    size = modelled * scale
     longest, shortest = float(size.max()), float(size.min())
     if shortest >= SMALLEST_M and longest <= LARGEST_M:
         return []
@@ -45,7 +46,7 @@ def _size_problems(drawn: Array, scale: float) -> list[str]:
     found = f"it is {sides} m{hint}; expected {1000 * SMALLEST_M:g} to {1000 * LARGEST_M:g} mm along each axis"
     for unit, metres in _UNITS.items():
         if shortest / scale * metres >= SMALLEST_M and longest / scale * metres <= LARGEST_M:
-            return [f"{found}; drawn in {unit}? then set scale: {metres:g}"]
+            return [f"{found}; modelled in {unit}? then set scale: {metres:g}"]
     return [found]
 
 

@@ -29,7 +29,7 @@ class Rest:
     height_m: float
     rise_m: float
     spread_m: float
-    # How often it comes to rest like this, of all times.
+    # How often it ends at rest like this, of all times.
     share: float
 
     @property

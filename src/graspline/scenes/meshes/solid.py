@@ -1,4 +1,4 @@
-"""A solid of any shape, as everything that plans with it, plays it and draws it knows it."""
+"""A solid of any shape, as everything that plans with it, plays it and renders it knows it."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ class Solid:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         x, y, z = (float(each) / 2 for each in self.surface.size)
         return x, y, z
 
     @functools.cached_property
     def volume_m3(self) -> float:
+        """The volume."""
         return volume_m3(self.surface)
 
     @functools.cached_property

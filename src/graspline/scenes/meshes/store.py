@@ -43,8 +43,8 @@ def folder() -> Path:
 
 
 def _key(content: str, suffix: str, scale: float) -> str:
-    told = f"{_FORM} {content} {suffix} {scale!r} {decomposer()}"
-    return hashlib.sha256(told.encode()).hexdigest()
+    content_key = f"{_FORM} {content} {suffix} {scale!r} {decomposer()}"
+    return hashlib.sha256(content_key.encode()).hexdigest()
 
 
 _IN_MEMORY: dict[str, Solid] = {}

@@ -1,1 +1,1 @@
-"""`grab`: an SO-101 takes any chosen thing straight from above, as it was told to, and puts it down again."""
+"""`grab`: an SO-101 takes any chosen thing straight from above, as ordered, and puts it down again."""

@@ -58,18 +58,22 @@ class GrabConsole:
 
     @property
     def selected(self) -> str:
+        """The name of the selected object; empty if none is."""
         return self._selected
 
     @property
     def variables_model(self) -> type[GrabVariables]:
+        """The type of the grasp settings."""
         return GrabVariables
 
     @property
     def variables(self) -> Mapping[str, Plain]:
+        """The grasp settings."""
         return self._variables.model_dump()
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
+        """The objects that commands can name."""
         if not self._posted.in_use:
             return self._objects
         return tuple(
@@ -79,12 +83,15 @@ class GrabConsole:
 
     @property
     def believed(self) -> tuple[Belief, ...]:
+        """The objects as planning knows them."""
         return self._posted.fresh if self._posted.in_use else self._seen
 
     def age(self, now_s: float) -> None:
+        """Update the age of posted objects."""
         self._posted.age(now_s)
 
     def post(self, posted: PostObject) -> Result:
+        """Take an object that the caller has detected."""
         first = not self._posted.in_use
         result = self._posted.post(posted)
         if first and isinstance(result, Done):
@@ -94,17 +101,20 @@ class GrabConsole:
         return result
 
     def withdraw(self, name: str | None) -> Result:
+        """Drop a posted object, or all."""
         result = self._posted.withdraw(name)
         if isinstance(result, Done) and self._selected not in [each.name for each in self._posted.objects]:
             self._selected = ""
         return result
 
     def forget(self) -> None:
+        """Drop everything that was seen."""
         self._seen, self._objects, self._selected = (), (), ""
         self._posted.clear()
         self._eye = make_eye(self._parameters.perception, self._random, self._parameters.kinds)
 
     def select(self, name: str) -> Result:
+        """Select an object."""
         names = [each.name for each in self.objects]
         if not names:
             posts = self._posted.in_use
@@ -115,6 +125,7 @@ class GrabConsole:
         return Done(text=f"{name} selected", data={"selected": name})
 
     def set_variables(self, values: Mapping[str, Plain]) -> Result:
+        """Change grasp settings."""
         try:
             self._variables = load(GrabVariables, {**self._variables.model_dump(), **values}, "")
         except InputError as error:
@@ -122,6 +133,7 @@ class GrabConsole:
         return Done(text=", ".join(f"{name} = {value}" for name, value in values.items()), data=dict(values))
 
     def refresh(self, last: Reply) -> Play:
+        """Look again."""
         before = self._selected
         yield from self._look()
         gone = f"; {before} is gone" if before != self._selected else ""
@@ -129,18 +141,21 @@ class GrabConsole:
         return Done(text=f"{counted(len(names), 'object')}{gone}", data={"objects": names})
 
     def check(self, last: Reply) -> Play:
+        """Say whether the selected object can be picked."""
         return self._show(last, " can be grabbed")
 
     def preview(self, last: Reply) -> Play:
+        """Plan the pick without moving."""
         return self._show(last, ": preview")
 
     def _show(self, last: Reply, words: str) -> Play:
         found = yield from self._planned(last)
         if isinstance(found, Refused):
             return found
-        return Done(text=f"{found.name}{words}{self._posted.left_out}", data=_told(found))
+        return Done(text=f"{found.name}{words}{self._posted.left_out}", data=_as_dict(found))
 
     def move(self, last: Reply) -> Play:
+        """Move the hand to the selected object."""
         found = yield from self._planned(last)
         if isinstance(found, Refused):
             return found
@@ -155,12 +170,13 @@ class GrabConsole:
             ArmSettings(close=self._parameters.close, reach=self._parameters.reach.whole()),
         )
         if ended.name == "arrived":
-            return Done(text=f"at {found.name}{self._posted.left_out}", data=_told(found))
+            return Done(text=f"at {found.name}{self._posted.left_out}", data=_as_dict(found))
         if ended.name == "moved":
             return Refused(reason=f"{found.name} is no longer where it was seen", evidence=ended.evidence)
         return Refused(reason=f"{found.name}: something is in the way", evidence=ended.evidence)
 
     def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play:
+        """Pick the selected object."""
         target = yield from self._target()
         if isinstance(target, Refused):
             return target
@@ -181,9 +197,11 @@ class GrabConsole:
         return dataclasses.replace(refused, data={**refused.data, **data})
 
     def open(self, last: Reply) -> Play:
+        """Open the hand."""
         return self._move_jaw(last, "open")
 
     def close(self, last: Reply) -> Play:
+        """Release everything it holds; it cannot be used afterwards."""
         return self._move_jaw(last, "close")
 
     def _look(self) -> Generator[Any, Any, None]:
@@ -266,7 +284,7 @@ class GrabConsole:
                 return ""
 
 
-def _told(plan: GrabPlan) -> dict[str, Any]:
+def _as_dict(plan: GrabPlan) -> dict[str, Any]:
     """A plan as plain values."""
     return {
         "object": plan.name,
@@ -290,8 +308,8 @@ def _heard(
             request = play.send(answer)
         except StopIteration as stop:
             return stop.value, rejection
-        if isinstance(request, Announce) and isinstance(request.happening, Noticed):
-            why = request.happening.facts.get("why")
+        if isinstance(request, Announce) and isinstance(request.notification, Noticed):
+            why = request.notification.facts.get("why")
             rejection = why if isinstance(why, GrabRefusal) else rejection
         answer = yield request
         if isinstance(eye, PostedEye) and answer is not None:

@@ -27,7 +27,8 @@ from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
 
-# Orders that no plan carries out are drawn again so often; one that is given as it is may be impossible everywhere.
+# Orders that no plan carries out are sampled again up to this often; one that is given as it is may be impossible
+# everywhere.
 MAX_ORDERS = 20
 # Places that may be refused before the parameters are called impossible.
 MAX_TRIES = 4000
@@ -52,7 +53,7 @@ CLEARANCE_M = 0.0005
 _ENOUGH = 2
 # Objects that are not on the table are parked farther away than this.
 _SIGHT_M = 1.0
-# Shares of the orders drawn at random.
+# Shares of the orders sampled at random.
 _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
 
@@ -97,7 +98,7 @@ def refusal(parameters: Grab, estimate: Belief) -> str:
 
 
 def feasible(parameters: Grab, placed: list[Belief], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
-    """Whether a plan carries the order out, where everything is exactly where it was drawn."""
+    """Whether a plan carries the order out, where everything is exactly where it was sampled."""
     query = query_for(parameters, placed[0], variables, tuple(placed[1:]))
     return isinstance(plan_pick(query, Support(x_m=spot_m[0], y_m=spot_m[1]), parameters.put, attempt), PickPlan)
 
@@ -107,7 +108,7 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
     """A table on which the target and the point it is put to lie in the certified region, and an order for it.
 
     An order may be impossible: too wide an axis, too high an approach, a neighbour in the way. Unless any is wanted,
-    such an order is drawn again with its table; after `MAX_ORDERS` of them the next one is taken as it is.
+    such an order is sampled again with its table; after `MAX_ORDERS` of them the next one is taken as it is.
     """
     things, order = parameters.things, parameters.order
     names = _names(parameters, random)
@@ -123,7 +124,7 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
         spot = yield from _spot(parameters, placed, random, tally)
         if spot is None:
             continue
-        variables = drawn(random, target) if order.variables == "random" else parameters.grasp
+        variables = sample_variables(random, target) if order.variables == "random" else parameters.grasp
         if not order.any and impossible < MAX_ORDERS and not feasible(parameters, placed, spot, variables):
             impossible += 1
             yield Pause()
@@ -162,7 +163,7 @@ def _scatter(
     placed: list[Belief] = []
     for name in names:
         for _ in range(_PLACES):
-            thing = _draw_thing(parameters, kind_of(name, parameters.kinds), random)
+            thing = _sample_thing(parameters, kind_of(name, parameters.kinds), random)
             if not lies_free(thing, placed, parameters.things.apart_m, parameters.the_robot):
                 continue
             reason = "" if placed else refusal(parameters, thing)
@@ -178,7 +179,7 @@ def _scatter(
     return placed
 
 
-def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Belief:
+def _sample_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Belief:
     x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
     if kind.solid is not None:
         shares = [each.share for each in kind.solid.rests]
@@ -229,7 +230,7 @@ def is_back(lay_m: Array, spot_m: tuple[float, float]) -> bool:
     return bool(lay_m[0] == spot_m[0] and lay_m[1] == spot_m[1])
 
 
-def drawn(random: np.random.Generator, target: Belief) -> GrabVariables:
+def sample_variables(random: np.random.Generator, target: Belief) -> GrabVariables:
     """Variables as a person might set them, sensible or not."""
     height = float(target.position_m[2])
     return GrabVariables(
@@ -246,23 +247,23 @@ def drawn(random: np.random.Generator, target: Belief) -> GrabVariables:
 
 
 def as_numbers(variables: GrabVariables) -> dict[str, float]:
-    """Variables as a draw keeps them."""
+    """Variables as a sampled scene keeps them."""
     return {key: float(value) for key, value in variables.model_dump().items() if not isinstance(value, str)}
 
 
-def ordered(parameters: Grab, draw: Draw) -> tuple[str, tuple[float, float], GrabVariables]:
-    """What a draw orders: which thing, where to, and how."""
-    told = draw.variation.described
-    numbers = {key: told[key] for key in as_numbers(GrabVariables())}
+def ordered(parameters: Grab, sampled: Draw) -> tuple[str, tuple[float, float], GrabVariables]:
+    """What a sampled scene orders: which thing, where to, and how."""
+    described = sampled.variation.described
+    numbers = {key: described[key] for key in as_numbers(GrabVariables())}
     flags = {key: bool(numbers[key]) for key in ("cross_axis", "tcp_offset")}
     variables = GrabVariables.model_validate({**numbers, **flags, "tcp": parameters.grasp.tcp})
-    return parameters.kinds[round(told["target"])].name, (told["spot_x_m"], told["spot_y_m"]), variables
+    return parameters.kinds[round(described["target"])].name, (described["spot_x_m"], described["spot_y_m"]), variables
 
 
 def probe(parameters: Grab, random: np.random.Generator) -> Probe:
     """One random thing somewhere around the arm, judged as the sampler does."""
     kind = parameters.kinds[int(random.integers(len(parameters.kinds)))]
-    thing = _draw_thing(parameters, kind, random)
+    thing = _sample_thing(parameters, kind, random)
     x, y = (float(each) for each in thing.position_m[:2])
     return Probe(x_m=x, y_m=y, refusal=refusal(parameters, thing))
 
@@ -302,9 +303,9 @@ def _not_takeable(parameters: Grab, name: str) -> str:
     return f"{why}; expected two opposite upright sides that fit between its fingers"
 
 
-def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
+def objects_at_start(scene: Scene, sampled: Draw) -> tuple[Belief, ...]:
     """Every object on the table, exactly where the sample has put it."""
-    model, data = posed(scene, draw.start, draw.variation)
+    model, data = posed(scene, sampled.start, sampled.variation)
     return tuple(
         Belief.exact(
             each.name,
@@ -320,9 +321,9 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
     )
 
 
-def all_can_be_grabbed(parameters: Grab, draw: Draw) -> bool:
+def all_can_be_grabbed(parameters: Grab, sampled: Draw) -> bool:
     """Whether a scene shows the console well: there is enough to choose from, and all of it passes the reach check."""
-    found = objects_at_start(table_of(parameters), draw)
+    found = objects_at_start(table_of(parameters), sampled)
     return len(found) >= min(_ENOUGH, round(parameters.things.count[1])) and all(
         isinstance(attempt(query_for(parameters, one, parameters.grasp, others)), GrabPlan)
         for one in found

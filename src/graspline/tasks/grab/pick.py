@@ -125,6 +125,6 @@ def _check_of(refused: Refusal) -> Check:
     return "ik" if refused.check == "reach" else "limits" if refused.check == "limits" else "collision"
 
 
-def told(rejected: GrabRefusal) -> Evidence:
+def as_evidence(rejected: GrabRefusal) -> Evidence:
     """What a rejection measured, each under the stage and check it belongs to."""
     return tuple(replace(each, name=f"{rejected.stage}.{rejected.check}.{each.name}") for each in rejected.evidence)

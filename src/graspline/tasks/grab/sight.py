@@ -45,10 +45,12 @@ class CameraEye:
     _grips: dict[str, HeldObject] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object, or None if it is not seen."""
         reply = yield self._look()
         return self._find(reply, (kind_of(name),)).get(name)
 
     def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object in the hand, or None if it is not seen."""
         reply = yield self._look()
         before = self._known.get(name)
         thing = self._find(reply, (kind_of(name),)).get(name)
@@ -63,6 +65,7 @@ class CameraEye:
         return thing
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
+        """Look at everything."""
         reply = yield self._look()
         seen = self._find(reply, self.kinds)
         hidden = {name: each for name, each in self._known.items() if name not in seen}
@@ -71,6 +74,7 @@ class CameraEye:
         return tuple(self._known[each.name] for each in self.kinds if each.name in self._known)
 
     def watch(self, name: str) -> Watch:
+        """A watch on an object that moves with the hand."""
         kind, grip = kind_of(name), self._grips[name]
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
@@ -79,6 +83,7 @@ class CameraEye:
         return Watch(target=name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
 
     def watch_lying(self, estimate: Belief) -> Watch:
+        """A watch on an object that lies."""
         kind, half_m, lies = kind_of(estimate.name), estimate.half_extents_m, estimate.pose
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
@@ -131,21 +136,26 @@ class DetectedFirst:
     _looked: bool = False
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
+        """Look at everything."""
         if self._looked:
             return (yield from self.eye.survey())
         self._looked = True
         return self.detected
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object, or None if it is not seen."""
         return (yield from self.eye.see(name))
 
     def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object in the hand, or None if it is not seen."""
         return (yield from self.eye.see_gripped(name))
 
     def watch(self, name: str) -> Watch | None:
+        """A watch on an object that moves with the hand."""
         return self.eye.watch(name)
 
     def watch_lying(self, estimate: Belief) -> Watch | None:
+        """A watch on an object that lies."""
         return self.eye.watch_lying(estimate)
 
 

@@ -22,7 +22,7 @@ from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import Grab
-from graspline.tasks.grab.pick import plan_pick, told
+from graspline.tasks.grab.pick import as_evidence, plan_pick
 from graspline.tasks.stages.free import towards
 from graspline.tasks.stages.grasp import bump, reaching
 from graspline.tasks.stages.parameters import ArmSettings
@@ -39,6 +39,8 @@ _WAS_RAISED = "was_raised"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
+    """The plan of a grab, and what will be in the hand."""
+
     grab: GrabPlan
     plan: GraspPlan
     held: HeldObject
@@ -68,7 +70,7 @@ def check(
     found = yield from solved(plan_pick, query, support, arm.put)
     if isinstance(found, GrabRefusal):
         yield Announce(Noticed(what="rejected", about=estimate.name, facts={"why": found}))
-        return Outcome("rejected", told(found), about=estimate.name)
+        return Outcome("rejected", as_evidence(found), about=estimate.name)
     chosen = Chosen(grab=found.grab, plan=found.plan, held=found.held)
     return Gives("planned", chosen, about=estimate.name)
 

@@ -101,12 +101,13 @@ TABLE = ReadyTable(
 
 
 def build_machine(parameters: Grab) -> Machine:
+    """The machine of `grab`."""
     return TABLE.machine("grab", budgets={"grasps": parameters.retries.grasps}, limit_s=parameters.state_limit_s)
 
 
-def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
-    """The machine's inputs for one episode: the order that was drawn."""
-    target, (x, y), variables = ordered(parameters, draw)
+def given(parameters: Grab, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode: the sampled order."""
+    target, (x, y), variables = ordered(parameters, sampled)
     eye = make_eye(parameters.perception, random, parameters.kinds)
     if parameters.posted.objects:
         eye = DetectedFirst(eye=eye, detected=believed_as_posted(parameters))
@@ -135,17 +136,17 @@ def inputs(
     }
 
 
-def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(parameters: Grab, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the thing rests upright at its spot, and the arm is home."""
-    target, (x, y), _ = ordered(parameters, draw)
+    target, (x, y), _ = ordered(parameters, sampled)
     support, robot = Support(x_m=x, y_m=y), parameters.the_robot
     kind = kind_of(target, parameters.kinds)
     return rests_by_truth(truth, target, support, robot, parameters.goal, kind.shape, kind.solid)
 
 
-def picked_up(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
+def picked_up(parameters: Grab, sampled: Draw, truth: Snapshot) -> Evidence:
     """Whether the thing is off the table, in the hand: one that is put back where it lay was there from the start."""
-    target, _, _ = ordered(parameters, draw)
+    target, _, _ = ordered(parameters, sampled)
     thing = truth.objects[target]
     raised_m = float(thing.position_m[2] - thing.start_position_m[2])
     return (at_least("raised", raised_m, _PICKED_UP_M, "m"), *in_hand(truth, target))
@@ -169,13 +170,13 @@ def problems(parameters: Grab) -> list[str]:
     return found
 
 
-def instruction(parameters: Grab, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+def instruction(parameters: Grab, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which thing, how it is taken if not as usual, and where it goes."""
-    target, spot, variables = ordered(parameters, draw)
+    target, spot, variables = ordered(parameters, sampled)
     kind = kind_of(target, parameters.kinds)
     at = table_of(parameters).joint_address(target)
     across = " across its long side" if variables.cross_axis and _is_long(kind) else ""
-    where = "put it back where it was" if is_back(draw.start[at:], spot) else "put it on the mark"
+    where = "put it back where it was" if is_back(sampled.start[at:], spot) else "put it on the mark"
     return Instruction(sentence=f"Pick up the {kind.spoken}{across} and {where}.", objects=(target,))
 
 
@@ -204,7 +205,7 @@ def console(parameters: Grab, random: np.random.Generator) -> Console:
 GRAB = Task(
     name="grab",
     robot="so101",
-    sentence="Pick up an object and put it down where you are told.",
+    sentence="Pick up an object and put it down where you are asked to.",
     summary="SO-101 picks up the block, can or fruit you choose, from straight above, and puts it down again",
     instruction=instruction,
     parameters=Grab,

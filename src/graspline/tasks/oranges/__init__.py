@@ -1,0 +1,1 @@
+"""`oranges`: an SO-101 picks oranges from a table and puts them on a plate."""

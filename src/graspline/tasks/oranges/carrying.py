@@ -115,7 +115,7 @@ def retreat(
     Gives[Literal["clear"], Working]
     | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost", "plate_moved"]]
 ]:
-    """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
+    """Look where the plate is now, plan the way there from how the orange sits, and retract first if that helps."""
     settings = cell.settings
     if _height_m(cell, job, last.command) >= settings.carry.already_there_m:
         # Up from a spot over which it was being lowered.
@@ -140,7 +140,7 @@ def retreat(
         carry = yield from solved(plan_way, *planned, free)
     if isinstance(carry, Refusal):
         return Outcome("no_way", carry.evidence, about=job.target)
-    job = replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
+    job = replace(job, plan=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
     if carry.retreat is None:
         return Gives("clear", Working(job=job), about=job.target)
     outcome = yield from _carried("clear", "retreat", carry.retreat, Free(), cell, job)

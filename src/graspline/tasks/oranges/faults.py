@@ -20,7 +20,7 @@ _SLIDE_M = (0.03, 0.06)
 _SLIDE_S = 0.3
 # It stays between these distances from the robot, or where it was if that is farther.
 _NEAR_M, _FAR_M = 0.17, 0.30
-# A person who slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
+# A person that slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
 _PLATE_FRICTION = 0.8
 _GRAVITY_M_S2 = 9.81
 _FOLLOW = 0.5
@@ -37,6 +37,7 @@ _LYING_M = 0.006
 
 
 def plate_of(context: FaultContext) -> ScenePlace:
+    """The scene's plate."""
     return context.scene.places[0]
 
 
@@ -53,6 +54,7 @@ def on_plate(context: FaultContext) -> list[str]:
 
 
 def extra_fruit(scene: Scene) -> list[str]:
+    """The names of fruit that faults add to the scene."""
     return [name for name in scene.object_names if name.startswith(EXTRA)]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, found before anything is drawn or moved, and said all at once."""
+"""What is wrong with a configuration, found before anything is sampled or moved, and reported all at once."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def _regions(settings: Oranges) -> list[str]:
     for name, radius, azimuth in where:
         if radius.high < nearest or radius.low > farthest:
             found.append(
-                f"{name}.radius_m: {_told(radius)} m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m"
+                f"{name}.radius_m: {_as_text(radius)} m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m"
             )
         if azimuth.high < -widest or azimuth.low > widest:
             found.append(
-                f"{name}.azimuth_rad: {_told(azimuth)} rad is outside the arm's range of headings, ±{widest:.2f}"
+                f"{name}.azimuth_rad: {_as_text(azimuth)} rad is outside the arm's range of headings, ±{widest:.2f}"
             )
     if not settings.plate.present:
         x, y = settings.plate.virtual_x_m - arm.axis_m[0], settings.plate.virtual_y_m - arm.axis_m[1]
@@ -75,12 +75,12 @@ def _regions(settings: Oranges) -> list[str]:
     return found
 
 
-def _told(ends: Range) -> str:
+def _as_text(ends: Range) -> str:
     return f"[{ends.low:g}, {ends.high:g}]"
 
 
 def _room(settings: Oranges) -> list[str]:
-    """Even the smallest oranges must fit; whether those that are drawn do is seen to when they are drawn."""
+    """Even the smallest oranges must fit; whether the sampled ones do is checked when they are sampled."""
     smallest, count = settings.oranges.diameter_m.low / 2, settings.oranges.count
     holds = capacity(empty_plate(settings), [smallest] * count, settings.spots)
     if holds >= count:

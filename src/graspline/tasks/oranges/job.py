@@ -49,7 +49,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What an errand depends on besides the robot: the orange, everything around it, and the plate's free room."""
+    """What a plan depends on besides the robot: the orange, its surroundings, and free room on the plate."""
 
     target: Belief
     # Everything else, a real plate included.
@@ -60,7 +60,7 @@ class Where:
 
 
 @together
-def plan_errand(
+def plan_pick_and_place(
     world: CollisionWorld, where: Where, start: Command, settings: Oranges, tried: tuple[str, ...] = ()
 ) -> Planning[Errand | Refusal]:
     """A grasp and a way to a spot that pass every check, or why there are none."""
@@ -188,6 +188,7 @@ class Cell:
 
     @property
     def robot(self) -> Robot:
+        """The robot that picks."""
         return self.world.robot
 
 
@@ -220,6 +221,7 @@ class Progress:
         return tuple(name for name, each in latest.items() if each.succeeded)
 
     def tried_for(self, name: str) -> tuple[str, ...]:
+        """The grasps that were tried for an orange."""
         return tuple(label for orange, label in self.tried if orange == name)
 
     def untried(self, name: str) -> Progress:
@@ -229,33 +231,37 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One errand: the orange, what was seen when it was chosen, and the plan once there is one."""
+    """One pick and place: the orange, what was seen when it was chosen, and the plan once there is one."""
 
     target: str
     survey: Survey
     where: Where
-    errand: Errand | None = None
+    plan: Errand | None = None
     # The orange in the hand, once it is there.
     held: HeldObject | None = None
     hold: HoldReference | None = None
 
     @property
     def pick(self) -> GraspPlan:
-        assert self.errand is not None
-        return self.errand.pick
+        """The grasp plan."""
+        assert self.plan is not None
+        return self.plan.pick
 
     @property
     def carry(self) -> CarryPlan:
-        assert self.errand is not None
-        return self.errand.carry
+        """The plan that carries and places."""
+        assert self.plan is not None
+        return self.plan.carry
 
     @property
     def reference(self) -> HoldReference:
+        """The hold that guards compare with."""
         assert self.hold is not None
         return self.hold
 
     @property
     def in_hand(self) -> HeldObject:
+        """What the hand holds."""
         assert self.held is not None
         return self.held
 
@@ -270,24 +276,32 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
+    """A planned pick and place, and the progress so far."""
+
     job: Job
     progress: Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
+    """A pick and place that is being done."""
+
     job: Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
+    """A pick and place with the orange in the hand."""
+
     job: Job
-    # What the hand holds, for those who only know that it holds something.
+    # What the hand holds, where only the fact that it holds something is known.
     held: HeldObject | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
+    """The progress so far."""
+
     progress: Progress
 
 
@@ -308,7 +322,7 @@ def on_plate(survey: Survey, settings: Oranges) -> dict[str, Belief]:
 
 
 def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Oranges) -> Where:
-    """What an errand depends on, by one look. The plate must have been seen."""
+    """What a pick-and-place plan depends on, by one look. The plate must have been seen."""
     assert survey.plate is not None
     plate = plate_shape(survey.plate)
     placed = on_plate(survey, settings)

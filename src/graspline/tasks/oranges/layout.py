@@ -29,11 +29,19 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, plan_pick, with_room
+from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_pick, plan_pick_and_place, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
+from graspline.tasks.scatter import (
+    MAX_PLACES,
+    as_lying,
+    lies_free,
+    lying_at,
+    place_in_ring,
+    reached_ring_m,
+    sample_block,
+)
 from graspline.tasks.stages.ready import collision_world as world_of
 from graspline.tasks.task import Draw, Probe
 
@@ -68,6 +76,7 @@ CAMERA_SIGMA_M = 0.0015
 
 
 def scene_of(settings: Oranges) -> Scene:
+    """The scene with as many oranges and distractors as the parameters ask for."""
     radius = settings.plate.outer_radius_m if settings.plate.present else None
     oranges = settings.oranges
     blocks = oranges.distractors + settings.randomize.distractors.pool
@@ -76,12 +85,13 @@ def scene_of(settings: Oranges) -> Scene:
 
 
 def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> CollisionWorld:
+    """The collision checker for this scene."""
     return world_of(scene_of(settings), clearance_m)
 
 
 @dataclass(slots=True)
 class _Sketch:
-    """A scene being drawn: what is in it so far, as planning sees it."""
+    """A scene being sampled: what is in it so far, as planning sees it."""
 
     plate: Belief
     things: dict[str, Belief]
@@ -93,28 +103,28 @@ class _Sketch:
 
 @together
 def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
-    """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
+    """A random scene that the planner certifies from the first orange to the last; tries are bounded."""
     tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
     distractors = settings.randomize.distractors
     more = distractors.count(random)
     while True:
-        sketch = yield from _draw(settings, random, settings.oranges.distractors + more, tally)
+        sketch = yield from _sample(settings, random, settings.oranges.distractors + more, tally)
         if sketch is None:
             continue
         problem = yield from _certify(settings, sketch)
         if problem:
             tally.refuse(problem, _SCENE_TRIES)
             continue
-        draw = _as_draw(settings, sketch, random, tally.refused)
-        return replace(draw, variation=draw.variation + distractors.described(more))
+        sampled = _as_sampled(settings, sketch, random, tally.refused)
+        return replace(sampled, variation=sampled.variation + distractors.described(more))
 
 
-def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
+def _sample(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
-    sketch = _Sketch(_draw_plate(settings, random), {})
+    sketch = _Sketch(_sample_plate(settings, random), {})
     oranges = settings.oranges
     places: list[Belief] = []
-    balls = [_draw_ball(settings, random) for _ in range(oranges.count)]
+    balls = [_sample_ball(settings, random) for _ in range(oranges.count)]
     if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
         tally.refuse("plate_full")
         return None
@@ -122,17 +132,17 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
         tally.refuse("jaw_width")
         return None
     for index, ball in enumerate(balls):
-        found = yield from _draw_orange(settings, random, ball, sketch, places, tally)
+        found = yield from _sample_orange(settings, random, ball, sketch, places, tally)
         if found is None:
             return None
         places.append(replace(found, name=orange_name(index)))
-    # Named from left to right as the robot looks, so that a camera can tell who is who.
+    # Named from left to right as the robot looks, so that a camera can tell them apart.
     left_to_right = sorted(places, key=lambda each: -azimuth_of(settings.the_robot, each))
     sketch.things = {
         orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
     }
     for index in range(blocks):
-        block = _draw_block(settings, random, sketch, distractor_name(index))
+        block = _sample_block(settings, random, sketch, distractor_name(index))
         if block is None:
             tally.refuse("no_room_for_blocks")
             return None
@@ -140,7 +150,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
     return sketch
 
 
-def _draw_plate(settings: Oranges, random: np.random.Generator) -> Belief:
+def _sample_plate(settings: Oranges, random: np.random.Generator) -> Belief:
     plate = virtual_plate(settings.plate, 0.0)
     if not settings.plate.present:
         return plate
@@ -148,7 +158,7 @@ def _draw_plate(settings: Oranges, random: np.random.Generator) -> Belief:
     return replace(plate, name=PLATE, position_m=np.array([x, y, 0.0]))
 
 
-def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
+def _sample_ball(settings: Oranges, random: np.random.Generator) -> Array:
     """Half extents of one orange."""
     oranges = settings.oranges
     return random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
@@ -184,7 +194,7 @@ def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
     return ring_m
 
 
-def _draw_orange(
+def _sample_orange(
     settings: Oranges,
     random: np.random.Generator,
     ball: Array,
@@ -207,14 +217,14 @@ def _draw_orange(
     return None
 
 
-def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Belief | None:
+def _sample_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Belief | None:
     """A block anywhere among the oranges, but not so that they cannot be reached; that is certified later."""
     oranges, others, robot = settings.oranges, [*sketch.things.values(), sketch.plate], settings.the_robot
 
     def welcome(block: Belief) -> bool:
         return lies_free(block, others, oranges.apart_m, robot)
 
-    return draw_block(name, oranges.azimuth_rad, random, welcome, robot)
+    return sample_block(name, oranges.azimuth_rad, random, welcome, robot)
 
 
 @together
@@ -256,7 +266,7 @@ def azimuth_of(robot: Robot, thing: Belief) -> float:
 
 
 def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
-    """Plan every errand in the order they will be run, each with the world as the one before leaves it."""
+    """Plan every pick and place in the order of execution, each with the world as the one before leaves it."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     roomy = with_room(settings, SETTLING_RAD)
     plate = plate_shape(sketch.plate)
@@ -274,7 +284,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = yield from plan_errand.steps(world, where, start, roomy)
+        found = yield from plan_pick_and_place.steps(world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.check
         things[target.name] = at_spot(target, found.carry.spot_m, plate)
@@ -291,7 +301,7 @@ def _strayed(thing: Belief) -> Belief:
     return replace(thing, half_extents_m=thing.half_extents_m + STRAYING_M)
 
 
-def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:
+def _as_sampled(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:
     oranges = settings.oranges
     things = {}
     for name, each in sketch.things.items():

@@ -115,7 +115,7 @@ def _with_way(outcome: Any, job: Job) -> Any:
     """The same outcome; the job that it hands on, if it does, goes the way that was planned last."""
     if not (isinstance(outcome, Gives) and isinstance(outcome.data, Working | Holding)):
         return outcome
-    newest = replace(outcome.data.job, errand=job.errand, survey=job.survey, where=job.where)
+    newest = replace(outcome.data.job, plan=job.plan, survey=job.survey, where=job.where)
     return replace(outcome, data=replace(outcome.data, job=newest))
 
 
@@ -147,4 +147,4 @@ def _new_spot(reply: Reply, cell: Cell, job: Job, progress: Progress) -> Generat
     carry = yield from solved(plan_way, cell.world, where, held, top, settings, free_spots(where, settings))
     if isinstance(carry, Refusal):
         return carry.evidence
-    return replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
+    return replace(job, plan=Errand(pick=job.pick, carry=carry), survey=survey, where=where)

@@ -31,7 +31,7 @@ from graspline.tasks.oranges.job import (
     in_gripper_m,
     nominal_hold,
     on_plate,
-    plan_errand,
+    plan_pick_and_place,
     where_of,
 )
 from graspline.tasks.oranges.layout import nearest_first
@@ -79,13 +79,13 @@ def plan(
 ) -> Producing[
     Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
 ]:
-    """Plan the whole errand, from here to the spot and away from it, before anything moves."""
+    """Plan the whole pick and place, from here to the spot and away from it, before anything moves."""
     tried = progress.tried_for(job.target)
-    found = yield from solved(plan_errand, cell.world, job.where, last.command, cell.settings, tried)
+    found = yield from solved(plan_pick_and_place, cell.world, job.where, last.command, cell.settings, tried)
     if isinstance(found, Errand):
         label = (job.target, found.pick.grasp.label)
         noted = replace(progress, tried=(*progress.tried, label))
-        return Gives("planned", Chosen(job=replace(job, errand=found), progress=noted), about=job.target)
+        return Gives("planned", Chosen(job=replace(job, plan=found), progress=noted), about=job.target)
     if found.check == "plate_full":
         return Outcome("plate_full", found.evidence, about=job.target)
     if found.check == "plate_unreachable":

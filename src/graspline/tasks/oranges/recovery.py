@@ -109,7 +109,7 @@ def return_home(last: Reply, cell: Cell, held: HeldObject | None) -> Stage[Liter
 
 
 def way_to(cell: Cell, start: Command, target: Array, survey: Survey) -> Path | Refusal:
-    """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
+    """A checked way to an arm pose, the jaws as they are: straight, or by retracting it or raising it first."""
     return free_way(cell.robot, cell.world, start, target, _obstacles(survey), speed=_TRAVEL)
 
 

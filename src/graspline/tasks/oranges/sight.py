@@ -109,39 +109,47 @@ class TruthEye:
     random: np.random.Generator
 
     def survey(self) -> Generator[Request, Reply, Survey]:
+        """Look at everything."""
         reply = yield Look(None)
         seen = seen_exactly(reply, _shape_of)
         things = {name: self._noisy(each) for name, each in seen.items() if name != PLATE}
         return Survey(things=things, plate=self._plate(seen.get(PLATE), reply.time_s), time_s=reply.time_s)
 
     def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
+        """Look at everything with an object in the hand."""
         survey = yield from self.survey()
         return replace(survey, things={**before.only(name), **survey.things})
 
     def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of the object in the hand, or None if it is not seen."""
         survey = yield from self.survey()
         return survey.things.get(name)
 
     def watch(self, name: str, in_hand_m: Array) -> Watch:
+        """A watch on an object that moves with the hand."""
         sigma_m, random = self.settings.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur, rate_hz=self.settings.perception.watch_hz)
 
     def watch_lying(self, estimate: Belief) -> Watch:
+        """A watch on an object that lies."""
         perception = self.settings.perception
         blur = lying_blur(perception, self.random)
         return Watch(target=estimate.name, blur=blur, rate_hz=perception.watch_hz)
 
     def watch_plate(self) -> Watch | None:
+        """A watch on the plate; None if it cannot be watched."""
         if not self.settings.plate.present:
             return None
         perception = self.settings.perception
         return Watch(target=PLATE, blur=lying_blur(perception, self.random), rate_hz=perception.watch_hz)
 
     def knows_all(self) -> bool:
+        """Whether every object is known already."""
         return True
 
     def aside(self) -> int:
+        """Which place to look from next."""
         return 0
 
     def _noisy(self, seen: Belief) -> Belief:
@@ -164,7 +172,7 @@ def _shape_of(name: str) -> Shape:
 
 @dataclass(slots=True, kw_only=True)
 class CameraEye:
-    """Finds fruit, blocks and plate in the front camera's picture, and remembers who is who."""
+    """Finds fruit, blocks and plate in the front camera's picture, and keeps their identities."""
 
     settings: Oranges
     _known: dict[str, Belief] = field(default_factory=dict)
@@ -176,9 +184,11 @@ class CameraEye:
     _asides: int = 0
 
     def survey(self) -> Generator[Request, Reply, Survey]:
+        """Look at everything."""
         return (yield from self._survey(None, None))
 
     def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
+        """Look at everything with an object in the hand."""
         if name in self._known:
             self._known[name] = replace(self._known[name], position_m=held_m)
         survey = yield from self._survey(name, held_m)
@@ -187,6 +197,7 @@ class CameraEye:
         return replace(survey, plate=plate, things={**before.only(name), **survey.things})
 
     def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of the object in the hand, or None if it is not seen."""
         picture, time_s = yield from self._picture()
         known = self._known[name]
         at = _seen_in_hand(picture, expected_m, known.radius_m)
@@ -195,6 +206,7 @@ class CameraEye:
         return replace(known, position_m=at, position_sigma_m=_HELD_SIGMA_M, time_s=time_s)
 
     def watch(self, name: str, in_hand_m: Array) -> Watch:
+        """A watch on an object that moves with the hand."""
         radius = self._known[name].radius_m
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
@@ -203,6 +215,8 @@ class CameraEye:
         return self._watch(name, track)
 
     def watch_lying(self, estimate: Belief) -> Watch:
+        """A watch on an object that lies."""
+
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
             bare = shows_through(picture, estimate.position_m, estimate.radius_m) > _MOST_BARE
             return NOT_THERE_M if bare else None
@@ -210,6 +224,7 @@ class CameraEye:
         return self._watch(estimate.name, track)
 
     def watch_plate(self) -> Watch | None:
+        """A watch on the plate; None if it cannot be watched."""
         plate = self.settings.plate
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
@@ -222,9 +237,11 @@ class CameraEye:
         return Watch(target=name, rate_hz=self.settings.perception.camera_watch_hz, look=self._look(), track=track)
 
     def knows_all(self) -> bool:
+        """Whether every object is known already."""
         return len(self._known) > 0
 
     def aside(self) -> int:
+        """Which place to look from next."""
         self._asides += 1
         return self._asides % 3
 
@@ -306,7 +323,7 @@ def _seen_in_hand(picture: Picture, expected_m: Array, radius_m: float) -> Array
 
 
 def _matched(known: Mapping[str, Belief], balls: list[Ball], held: str | None) -> list[tuple[str, Ball]]:
-    """Who is who: nearest pairs first; what has moved far is told by what is left."""
+    """Which sighting is which object: nearest pairs first; what has moved far is known by what is left."""
     free, left = [name for name in known if name != held], list(balls)
     pairs = sorted(
         (float(np.hypot(*(known[name].position_m - ball.position_m)[:2])), name, index)

@@ -68,24 +68,24 @@ def chosen(settings: Oranges, survey: Survey) -> tuple[str, ...]:
     return named_targets(settings)
 
 
-def targets_in(settings: Oranges, draw: Draw) -> tuple[str, ...]:
+def targets_in(settings: Oranges, sampled: Draw) -> tuple[str, ...]:
     """The names asked for in one scene, of which the nearest are those that lie so at the start."""
-    return named_targets(settings) or _nearest(settings, draw)
+    return named_targets(settings) or _nearest(settings, sampled)
 
 
-def _nearest(settings: Oranges, draw: Draw) -> tuple[str, ...]:
+def _nearest(settings: Oranges, sampled: Draw) -> tuple[str, ...]:
     scene, apart_m = scene_of(settings), dict[str, float]()
     x_m, y_m = arm_of(scene.robot).axis_m
     for index in range(settings.oranges.count):
         at = scene.joint_address(orange_name(index))
-        apart_m[orange_name(index)] = float(np.hypot(draw.start[at] - x_m, draw.start[at + 1] - y_m))
+        apart_m[orange_name(index)] = float(np.hypot(sampled.start[at] - x_m, sampled.start[at + 1] - y_m))
     order = sorted(apart_m, key=lambda name: (apart_m[name], name))
     return tuple(order[: int(settings.targets.choose.partition(":")[2] or "1")])
 
 
-def instruction(settings: Oranges, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+def instruction(settings: Oranges, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which oranges, in words that a picture explains, and where to."""
-    names, count = targets_in(settings, draw), settings.oranges.count
+    names, count = targets_in(settings, sampled), settings.oranges.count
     place = "on the plate" if settings.plate.present else "where the plate would be"
     if len(names) == count:
         which = "the orange" if count == 1 else "every orange"

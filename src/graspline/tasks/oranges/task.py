@@ -161,7 +161,7 @@ def _out_of_time(state: str) -> End:
     return End("timed_out", after=None if state == "return_home" else "return_home")
 
 
-def given(settings: Oranges, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(settings: Oranges, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     cell = Cell(world=collision_world(settings), eye=make_eye(settings, random), settings=settings)
     return {"cell": cell, "progress": Progress(), "held": None}
@@ -174,9 +174,9 @@ def equipped(settings: Oranges) -> Oranges:
     return settings.model_copy(update={"oranges": settings.oranges.model_copy(update={"strangers": STRANGERS})})
 
 
-def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(settings: Oranges, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the oranges asked for rest on the plate, and the hand has let go of them."""
-    names = targets_in(settings, draw)
+    names = targets_in(settings, sampled)
     placed = all_placed(
         {name: (_sighting(settings, truth, name),) for name in names},
         {name: float(truth.objects[name].half_extents_m[0]) for name in names},

@@ -36,6 +36,7 @@ class Cell:
 
     @property
     def tool_m(self) -> Array:
+        """The tool centre point in the hand."""
         return np.array(self.robot.hand.tool_m)
 
     def tool(self, joints_rad: Array) -> tuple[Array, Array]:
@@ -44,6 +45,7 @@ class Cell:
 
     @property
     def jaw_speed(self) -> float:
+        """The speed of the jaws, a little below the robot's limit."""
         return 0.95 * float(self.robot.limits.velocity[self.robot.jaw]) / self.robot.jaw_unit
 
     @property
@@ -79,4 +81,5 @@ class Departure:
 
 
 def departing(reply: Reply, leaving: tuple[Clearance, ...] = (), wide_rad: float = 0.0) -> Departure:
+    """Where and when the next hop begins."""
     return Departure(start=reply.command, now_s=reply.time_s, leaving=leaving, wide_rad=wide_rad)

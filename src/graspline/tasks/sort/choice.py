@@ -236,6 +236,7 @@ def leaving_bin(grasp: Grasp) -> tuple[Clearance, ...]:
 
 
 def is_high(cell: Cell, start: Command) -> bool:
+    """Whether the tool is above everything on the belt."""
     return bool(cell.tool(start.position[None])[0][0, 2] > _HIGH_M)
 
 
@@ -263,6 +264,7 @@ def to_block(cell: Cell, begin: Departure, catch: Catch) -> Going:
 
 
 def to_home(cell: Cell, begin: Departure, hop: Hop) -> Going:
+    """The way home."""
     return Going(path=_rising(cell, begin, hop, ((0, float(cell.robot.home[cell.robot.jaw])),)), catch=None)
 
 

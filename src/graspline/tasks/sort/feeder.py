@@ -94,15 +94,16 @@ class Feeder:
         self._free = deque(name for name in self.pool if name not in self._under_way)
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment: blocks that arrive and leave."""
         speed = -float(world.number("geom_surfacevel", BELT)[1])
         self.travelled_m += speed * (world.time_s - self._last_s)
         self._last_s = world.time_s
         events: list[Event] = []
 
-        def happen(happening: list[Event]) -> None:
-            for event in happening:
+        def happen(notification: list[Event]) -> None:
+            for event in notification:
                 self.note(event, world.time_s, world.position_m)
-            events.extend(happening)
+            events.extend(notification)
 
         for name in list(self._under_way):
             if self._left(world.position_m(name)):
@@ -125,6 +126,7 @@ class Feeder:
                 self._free.append(name)
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """What became of each block."""
         books = list(self._books)
         for name, index in self._under_way.items():
             at_m = world.position_m(name)
@@ -186,7 +188,7 @@ class Feeder:
 
 def delivered(truth: Mapping[str, Any], evidence: Evidence) -> Delivered:
     """A block is right in the bin of its colour; what was sorted and missed, and how fast, the last state reports."""
-    told = {each.name: each.value for each in evidence}
+    values = {each.name: each.value for each in evidence}
     blocks = truth["sent"]
     bins = [each for each in blocks if str(each["where"]).startswith(_BIN)]
     right = sum(each["where"] == f"{_BIN}{each['colour']}" for each in bins)
@@ -194,7 +196,7 @@ def delivered(truth: Mapping[str, Any], evidence: Evidence) -> Delivered:
         sent=len(blocks),
         right=right,
         wrong=len(bins) - right,
-        claimed=int(told.get("sorted", 0)),
-        missed={name.removeprefix(_MISSED): int(value) for name, value in told.items() if name.startswith(_MISSED)},
-        picks_per_min=told.get("picks_per_min"),
+        claimed=int(values.get("sorted", 0)),
+        missed={name.removeprefix(_MISSED): int(value) for name, value in values.items() if name.startswith(_MISSED)},
+        picks_per_min=values.get("picks_per_min"),
     )

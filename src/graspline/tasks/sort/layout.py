@@ -32,6 +32,7 @@ _LEAST_POOL = 16
 
 
 def robot_of(parameters: Sort) -> Robot:
+    """The robot with the limits that the parameters set."""
     motion = parameters.motion
     return with_arm_limits(parameters.the_robot, motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
 
@@ -47,6 +48,7 @@ def pool_size(parameters: Sort) -> int:
 
 
 def scene_of(parameters: Sort) -> Scene:
+    """The belt line with as many blocks as the parameters ask for."""
     return belt_line(robot_of(parameters), pool_size(parameters))
 
 
@@ -77,13 +79,13 @@ def sample(parameters: Sort, random: np.random.Generator) -> Draw:
     return Draw(start=line_start(scene, blocks), variation=variation, refused=0)
 
 
-def feeder(parameters: Sort, draw: Draw, random: np.random.Generator) -> Feeder:
-    """Who sends the rest of the blocks."""
+def feeder(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Feeder:
+    """The feeder that sends the rest of the blocks."""
     scene = scene_of(parameters)
-    pool = {name: _made(draw.variation, number, name) for number, name in enumerate(scene.object_names)}
-    lying = [name for name in pool if abs(draw.start[scene.joint_address(name)]) < 2.0]
+    pool = {name: _made(sampled.variation, number, name) for number, name in enumerate(scene.object_names)}
+    lying = [name for name in pool if abs(sampled.start[scene.joint_address(name)]) < 2.0]
     # The block that comes next would lie there, were the belt longer.
-    next_m = draw.variation.described["belt.next_m"] - SENT_M
+    next_m = sampled.variation.described["belt.next_m"] - SENT_M
     return Feeder(
         belt=parameters.belt, scene=scene, pool=pool, first=tuple(lying), random=random, next_m=max(next_m, 0.0)
     )

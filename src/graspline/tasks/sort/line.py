@@ -37,9 +37,11 @@ class Tally:
 
     @property
     def settled(self) -> int:
+        """How many blocks are done with."""
         return len(self.sorted) + len(self.missed) + self.ignored
 
     def number_of(self, colour: str) -> int:
+        """How many blocks of a colour were sorted."""
         return self.sorted.count(colour)
 
     @property
@@ -58,17 +60,17 @@ class Tally:
         return (
             # Where every block is ignored nothing was sorted, and nothing shows that it could be.
             at_least("sorted_share", len(self.sorted) / wanted if wanted else 0.0, share),
-            _told("blocks", blocks),
+            _count("blocks", blocks),
             at_least("wanted", wanted, 1),
-            _told("sorted", len(self.sorted)),
+            _count("sorted", len(self.sorted)),
             at_most("sorted_wrong", 0, 0),
-            *(_told(f"missed_{cause}", count) for cause, count in sorted(causes.items())),
-            _told("ignored", self.ignored),
-            _told("picks_per_min", self.picks_per_min, "1/min"),
+            *(_count(f"missed_{cause}", count) for cause, count in sorted(causes.items())),
+            _count("ignored", self.ignored),
+            _count("picks_per_min", self.picks_per_min, "1/min"),
         )
 
 
-def _told(name: str, value: float, unit: str = "") -> Measurement:
+def _count(name: str, value: float, unit: str = "") -> Measurement:
     """A number that is only reported."""
     return at_least(name, value, 0.0, unit)
 

@@ -56,6 +56,7 @@ class BeltEye:
     camera: str
 
     def picture(self) -> Generator[Request, Reply, Picture]:
+        """Request an image of the belt."""
         return (yield from pictured(self.camera, WIDTH_PX, HEIGHT_PX))
 
     def hidden(self, picture: Picture, holding: bool) -> tuple[Array, ...]:

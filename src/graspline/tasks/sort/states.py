@@ -64,17 +64,23 @@ _LEFT_M = 0.09
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
+    """What is believed of the belt after a look."""
+
     line: Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spotted:
+    """The belt, and the way to the next block."""
+
     line: Line
     going: Going
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caught:
+    """The belt, and the block that was caught."""
+
     line: Line
     caught: Catch
 

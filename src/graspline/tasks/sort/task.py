@@ -27,7 +27,7 @@ from graspline.tasks.sort.states import account, carry, check, choose, drop, gri
 from graspline.tasks.stages.ready import collision_world
 from graspline.tasks.task import Claim, Claims, Draw, Feed, Instruction, PolicyRules, Probe, Snapshot, Task, in_hand
 
-# Blocks this far up and down the belt are asked about when the region is drawn.
+# Blocks this far up and down the belt are probed for the plot of the region.
 _BESIDE_M = 0.6
 # How long the last block may take to its bin after it was sent.
 _LAST_BLOCK_S = 60.0
@@ -82,17 +82,18 @@ def build_machine(parameters: Sort) -> Machine:
     )
 
 
-def given(parameters: Sort, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {"cell": cell_of(parameters), "line": Line(tracks=nothing_yet(parameters))}
 
 
 def cell_of(parameters: Sort) -> Cell:
+    """The robot, collision checker, estimator and parameters that states use."""
     robot, eye = robot_of(parameters), BeltEye(camera=parameters.sight.camera)
     return Cell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
 
 
-def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(parameters: Sort, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: enough blocks in the right bin, none in a wrong one."""
     accounts = [(sent.where, parameters.rules.bin_for(_known(sent.colour))) for sent in truth.accounts]
     wanted = [(where, its_bin) for where, its_bin in accounts if its_bin is not None]
@@ -125,7 +126,7 @@ def check_claim(parameters: Sort, claim: str, about: str | SeenInBins, truth: Sn
     for seen in about.blocks:
         bin_name = parameters.rules.bin_for(seen.colour)
         there = [sent for sent in truth.accounts if _known(sent.colour) == seen.colour and sent.where == bin_name]
-        # Objects are sent again: the last account of each tells what it is now.
+        # Objects are sent again: the last account of each says what it is now.
         now = {sent.name: sent for sent in truth.accounts}
         places = [truth.objects[sent.name].position_m[:2] for sent in there if now[sent.name] is sent]
         off_m = min((float(np.linalg.norm(place - (seen.x_m, seen.y_m))) for place in places), default=np.inf)
@@ -148,7 +149,7 @@ def probe(parameters: Sort, random: np.random.Generator) -> Probe:
     return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, Catch) else found)
 
 
-def instruction(parameters: Sort, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+def instruction(parameters: Sort, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which colour goes where."""
     rules = parameters.rules
     if all(rules.bin_for(colour) == f"bin_{colour}" for colour in ACCEPTED):

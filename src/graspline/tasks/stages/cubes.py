@@ -72,8 +72,8 @@ def cube_sampler(
     >>> from graspline import Box, stages, table_with
     >>> red, blue = Box(name="red", rgb=(0.8, 0.2, 0.2)), Box(name="blue", rgb=(0.1, 0.3, 0.8))
     >>> sample = stages.cube_sampler(lambda parameters: table_with(red, blue), "red", stages.OnObject(name="blue"))
-    >>> draw = sample(stages.CubeParameters(), np.random.default_rng(0))
-    >>> sorted(draw.variation.described)
+    >>> sampled = sample(stages.CubeParameters(), np.random.default_rng(0))
+    >>> sorted(sampled.variation.described)
     ['blue_edge_m', 'pad_friction', 'red_edge_m']
     """
 
@@ -90,7 +90,7 @@ def cube_sampler(
             if isinstance(found, Refusal):
                 tally.refuse(found.check)
                 continue
-            return _draw(compiled, cubes, placed, tally.refused, random)
+            return _as_sampled(compiled, cubes, placed, tally.refused, random)
 
     return Together(steps)
 
@@ -105,7 +105,9 @@ def _apart(robot: Robot, placed: list[Belief], apart_m: float) -> bool:
     return all(lies_free(each, placed[:index], apart_m, robot) for index, each in enumerate(placed))
 
 
-def _draw(scene: Scene, cubes: Cubes, placed: dict[str, Belief], refused: int, random: np.random.Generator) -> Draw:
+def _as_sampled(
+    scene: Scene, cubes: Cubes, placed: dict[str, Belief], refused: int, random: np.random.Generator
+) -> Draw:
     density = random.uniform(*cubes.density_kg_m3)
     lying = {name: as_lying(each, density * float(np.prod(2 * each.half_extents_m))) for name, each in placed.items()}
     edges = {f"{name}_edge_m": 2 * float(each.half_extents_m[0]) for name, each in placed.items()}

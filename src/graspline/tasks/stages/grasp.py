@@ -38,6 +38,8 @@ STRAYED_M = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
+    """A grasp plan, and the objects that were tried."""
+
     plan: GraspPlan
     tried: tuple[str, ...]
 
@@ -57,6 +59,8 @@ class HoldReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
+    """The hold that the closed jaws have."""
+
     hold: HoldReference
 
 

@@ -128,7 +128,7 @@ class RetryParameters(Parameters):
 
 
 class PickAndPlaceParameters(OnRobot):
-    """What every task that picks something up and puts it down can be told; its own parameters extend this."""
+    """What every task that picks something up and puts it down can be set to; its own parameters extend this."""
 
     perception: Perception = Perception()
     jaw: JawParameters = JawParameters()

@@ -71,7 +71,7 @@ def support_at(destination: Destination, estimate: Belief, others: tuple[Belief,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What one look tells: the target, everything else, and where the target is to be put."""
+    """What one look shows: the target, everything else, and where the target is to be put."""
 
     estimate: Belief
     others: tuple[Belief, ...]
@@ -81,6 +81,8 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferPlanned:
+    """A grasp plan that a place plan follows, and what will be in the hand."""
+
     plan: GraspPlan
     held: HeldObject
     tried: tuple[str, ...]
@@ -88,6 +90,8 @@ class TransferPlanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
+    """The plan that carries and places the object."""
+
     way: CarryPlan
 
 

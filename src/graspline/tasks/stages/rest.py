@@ -1,4 +1,4 @@
-"""Coming to rest: the arm before something else is done, and the jaw for a person who is told where it ends up."""
+"""Coming to rest: the arm before something else is done, and the jaw, with the position it ends at."""
 
 from __future__ import annotations
 

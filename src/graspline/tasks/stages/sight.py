@@ -76,13 +76,16 @@ class TruthEye:
     solids: Mapping[str, Solid] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object, or None if it is not seen."""
         seen = (yield from self._exactly()).get(name)
         return None if seen is None else noisy(seen, self.perception, self.random)
 
     def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        """One sighting of an object in the hand, or None if it is not seen."""
         return (yield from self.see(name))
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
+        """Look at everything."""
         seen = yield from self._exactly()
         return tuple(noisy(each, self.perception, self.random) for each in seen.values())
 
@@ -91,11 +94,13 @@ class TruthEye:
         return seen_exactly(reply, lambda name: self.shapes.get(name, "box"), self.solids)
 
     def watch(self, name: str) -> Watch:
+        """A watch on an object that moves with the hand."""
         sigma_m, random = self.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur)
 
     def watch_lying(self, estimate: Belief) -> Watch:
+        """A watch on an object that lies."""
         return Watch(target=estimate.name, rate_hz=LYING_HZ, blur=lying_blur(self.perception, self.random))
 
 
@@ -121,7 +126,7 @@ def seen_exactly(
 def lying_blur(perception: PositionNoise, random: np.random.Generator) -> Callable[[Array], Array]:
     """What the truth estimator makes of the exact position of a thing on the table.
 
-    Its noise comes from a generator of its own: that somebody keeps looking changes no other sighting.
+    Its noise comes from a generator of its own: further looks change no other sighting.
     """
     sigma_m = perception.position_sigma_m
     noise = random.spawn(1)[0] if sigma_m else None
@@ -146,6 +151,8 @@ def moved_guards(estimate: Belief, limit_m: float, watch: Watch | None) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighted:
+    """The target as it was seen, with everything else."""
+
     estimate: Belief
     # What else was seen, to be kept clear of.
     others: tuple[Belief, ...] = ()

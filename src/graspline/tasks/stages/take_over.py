@@ -47,7 +47,8 @@ CLEAR_M = 0.11
 _LONGEST_M = 0.16
 # Fingers that point down more than this leave the way they point; others go straight up.
 _STEEP = 0.5
-# Things are at rest once no sighting is farther than this from the one before, this much later; or after so many.
+# Things are at rest once no sighting is farther than this from the one before, this much later; or after the last look
+# allowed.
 _STILL_M, _BETWEEN_S, _LOOKS = 0.0005, 0.1, 25
 # How often the hand is freed again where something is caught in it on the way home.
 _FREEINGS = 3

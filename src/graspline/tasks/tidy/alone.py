@@ -31,7 +31,7 @@ from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
-# How much less than its width the hand is told to be around what it holds from the start.
+# How much narrower than its width the hand is commanded around what it holds from the start.
 _SQUEEZE_RAD = 0.05
 # Numbers of a configured pose.
 _POSE = 8
@@ -130,7 +130,7 @@ def _first_grasp(item: Item) -> HandPose:
     return HandPose(position_m=point, rotation=grasp.rotation, width_m=grasp.width_m, label="")
 
 
-def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
+def start_holding(parameters: Tidy, scene: Scene, sampled: Draw) -> Draw:
     """The same room with the robot before the table and the object in its hand."""
     robot, item = scene.robot, item_of(parameters.alone.object)
     held, pose = held_object(parameters, robot), _first_grasp(item)
@@ -139,7 +139,7 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
         raise InputError("alone.placement_surface_to_wrist: no object can be carried in this pose")
     joints = postures[0]
     joints[robot.jaw] = float(robot.jaw_law.angle_rad(pose.width_m)) - _SQUEEZE_RAD
-    start, followers = draw.start.copy(), Followers(robot, scene.model)
+    start, followers = sampled.start.copy(), Followers(robot, scene.model)
     start[followers.at] = followers.configurations(joints[None])[0]
     tool, rotation = BODY.forward(joints)
     R_OI = rotation @ pose.rotation.T
@@ -149,7 +149,7 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ tool_of(robot, pose).position_m)
     start[at + 3 : at + 7] = quaternion_from_matrix(R_WO @ R_OI)
     edits = (*made_as(item), weight_of(item.name, weightless=False))
-    return replace(draw, start=start, variation=draw.variation + Variation(edits=edits))
+    return replace(sampled, start=start, variation=sampled.variation + Variation(edits=edits))
 
 
 def _rotation(quaternion: Array) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
-from graspline.perception.drawing import draw_solids
+from graspline.perception.drawing import overlay_solids
 from graspline.perception.furniture import bounds, standing_on
 from graspline.perception.kept import empty_share, is_alike
 from graspline.perception.tabletop import Tabletop
@@ -47,6 +47,7 @@ class Annotator:
         self._solids: tuple[Belief, ...] = ()
 
     def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
+        """The image with what the task sees in it."""
         camera, rotation = BODY.head_camera(joints)
         pose = np.concatenate([camera, -rotation[:, 2]])
         still = bool(np.abs(pose - self._last).max() < _STILL_M)
@@ -61,7 +62,7 @@ class Annotator:
         if self._solids and picture.rgb.any():
             view = view_of(picture, camera, rotation)
             self._solids = tuple(each for each in self._solids if empty_share(each, view) < _GONE)
-        return draw_solids(picture.rgb, camera, rotation, picture.fovy_rad, self._solids)
+        return overlay_solids(picture.rgb, camera, rotation, picture.fovy_rad, self._solids)
 
     def _see(self, picture: Picture, joints: Array, camera: Array, rotation: Array) -> tuple[Belief, ...]:
         levels = [(fitting, level) for fitting in (TABLE, SHELF) for level in fitting.levels]

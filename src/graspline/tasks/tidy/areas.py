@@ -48,10 +48,12 @@ class Area:
 
     @property
     def board(self) -> str:
+        """The board that the area is on."""
         return self.level.name
 
     @property
     def least_side_m(self) -> float:
+        """The shorter side of the board."""
         return 2 * min(self.level.half_extents_m)
 
 
@@ -101,7 +103,7 @@ def _defined(found: Document) -> dict[str, Area]:
 
 
 def _rectangle(found: Document, name: str, keys: Mapping[str, Value]) -> Rectangle:
-    """One definition, its problems told with the lines of the whole file."""
+    """One definition, its problems reported with the lines of the whole file."""
     at = {
         path[2:]: f"{found.name}:{line}: {AREAS}.{name}"
         for path, line in found.lines.items()

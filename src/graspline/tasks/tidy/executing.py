@@ -55,6 +55,8 @@ _EVERY = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grasped:
+    """What the hand holds."""
+
     held: HeldObject
 
 

@@ -89,7 +89,7 @@ BUMP = _fault(
 )
 NO_PERSON = _fault(
     name="no-person",
-    description="The person who takes objects has left.",
+    description="The person that takes objects has left.",
     strike=lambda context: _behave(context, Manner(away=True)),
     needs=(PERSON,),
     recoverable=False,

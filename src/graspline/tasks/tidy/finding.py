@@ -44,11 +44,15 @@ class Sighted(Known):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chosen:
+    """The object that is fetched next."""
+
     target: Belief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Graspable:
+    """The poses at which the target may be grasped."""
+
     grasp_poses: tuple[HandPose, ...]
 
 
@@ -64,8 +68,8 @@ def look(
 
 def _unseen(seen: SightFailed | NoPlane) -> Outcome[Literal["no_table", "failed"]]:
     if isinstance(seen, SightFailed):
-        return Outcome("failed", seen.told, about=seen.why)
-    return Outcome("no_table", seen.told)
+        return Outcome("failed", seen.as_evidence, about=seen.why)
+    return Outcome("no_table", seen.as_evidence)
 
 
 def step_aside(last: Reply, cell: Cell, house: House) -> Stage[Literal["aside", "blocked"]]:

@@ -19,13 +19,13 @@ _BALLS = {item.name for item in KNOWN if item.shape == "ball"}
 # A thing on a board has its bottom this near to it, leans no more than this, and is this slow.
 _ON_M, _TILT_RAD, _SPEED_M_S = 0.012, 0.15, 0.02
 _BESIDE_M = 0.01
-# Faster than this nothing is in anybody's hand.
+# An object in a person's hand is not faster than this.
 _FALLING_M_S = 1.0
 
 
-def on_table_at_first(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
+def on_table_at_first(truth: Snapshot, sampled: Draw) -> tuple[str, ...]:
     """Names of everything that stood on the table at the start, or was put there since."""
-    table = TABLE.in_variation(draw.variation)
+    table = TABLE.in_variation(sampled.variation)
     return tuple(name for name in truth.objects if _over(table, table.levels[0], _stood_m(truth, name)))
 
 
@@ -35,17 +35,17 @@ def _stood_m(truth: Snapshot, name: str) -> np.ndarray:
     return put[-1] if put else truth.objects[name].start_position_m
 
 
-def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(parameters: Tidy, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal of each program by truth."""
-    laid = on_table_at_first(truth, draw)
+    laid = on_table_at_first(truth, sampled)
     match parameters.program:
         case "clear_table":
-            gone = [name for name in laid if _delivered(parameters, draw, truth, name)]
+            gone = [name for name in laid if _delivered(parameters, sampled, truth, name)]
             return (at_least("delivered", len(gone), len(laid)), _undisturbed(truth, set(truth.objects) - set(laid)))
         case "placement" | "handover" | "single_grasp":
             named = parameters.object_to_grasp if parameters.program == "single_grasp" else parameters.alone.object
             wanted = [named] if named in truth.objects else list(laid)
-            gone = [name for name in wanted if _delivered(parameters, draw, truth, name)]
+            gone = [name for name in wanted if _delivered(parameters, sampled, truth, name)]
             others = set(truth.objects) - set(gone[:1])
             return (at_least("delivered", len(gone), 1), _undisturbed(truth, others))
         case "execute_grasp":
@@ -55,10 +55,12 @@ def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
             return (_undisturbed(truth, set(truth.objects)),)
 
 
-def _delivered(parameters: Tidy, draw: Draw, truth: Snapshot, name: str) -> bool:
+def _delivered(parameters: Tidy, sampled: Draw, truth: Snapshot, name: str) -> bool:
     """In a person's hands, or upright in the area it belongs in."""
     thing = truth.objects[name]
-    return _given(truth, name) or stands_on(SHELF.in_variation(draw.variation), thing, name, level_of(parameters, name))
+    return _given(truth, name) or stands_on(
+        SHELF.in_variation(sampled.variation), thing, name, level_of(parameters, name)
+    )
 
 
 def _given(truth: Snapshot, name: str) -> bool:

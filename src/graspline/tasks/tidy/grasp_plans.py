@@ -20,9 +20,9 @@ from graspline.grasping.reaching import (
     Surroundings,
     Todo,
     Touching,
+    as_evidence,
     first_reach,
     order,
-    told,
     tool_of,
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
@@ -58,6 +58,8 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reaching(Ordered):
+    """A pose within reach, and the weight of the empty hand."""
+
     reach: Reach
     # Of the hand alone, felt before it takes anything.
     hand_kg: float
@@ -92,7 +94,7 @@ def plan_grasp(
     found, why = yield from solved(first_grasp, cell, around(house), target, start, todo)
     refused = (*refused, *why)
     if found is None:
-        return Outcome("none_left", told(refused), about=target.name)
+        return Outcome("none_left", as_evidence(refused), about=target.name)
     index, reach = found
     left = (*todo[:index], *todo[index + 1 :])
     planned = Reaching(todo=left, refused=refused, reach=reach, hand_kg=felt_kg(last))

@@ -34,7 +34,7 @@ from graspline.tasks.tidy.postures import postures
 from graspline.tasks.tidy.robot import BODY
 
 DEFAULT_THRESH_N = 3.5
-# Less than this the wrist feels without anybody.
+# The wrist feels less than this when no person touches the object.
 LEAST_THRESH_N = 1.0
 # Where a person is given things: the base's place and heading there, and where the hand is from it.
 PERSON_BASE = (0.0, -0.2, -np.pi / 2)
@@ -51,6 +51,8 @@ _FACING = (0.0, -0.1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tared:
+    """The wrist force before the person pulls."""
+
     pull: Tugged
 
 
@@ -82,7 +84,7 @@ def tare(
     reply = yield from play(cell, Motion("tare", path, guards=(hold_guard(cell, held),)))
     if isinstance(reply, Stopped):
         return Outcome("lost", reply.evidence, about=held.name)
-    # To the person, whom the base faces; a hand that holds from the top points elsewhere.
+    # Towards the person, which the base faces; a hand that holds from the top points elsewhere.
     turn, thresh = float(reply.readings.joints[2]), cell.settings.handover.force_thresh
     out = np.array([np.cos(turn), np.sin(turn), 0.0])
     threshold = thresh if thresh >= 0 else DEFAULT_THRESH_N
@@ -108,11 +110,11 @@ def let_go(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["given", 
     return Outcome("given" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
-def draw_back(last: Reply, cell: Cell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
+def retract(last: Reply, cell: Cell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
     """Away from the person's hand; what was pulled out of the fingers is not felt between them any more."""
     way = -_BACK_M * last.readings.tool_rotation[:, 0]
     way[2] = max(way[2], 0.0)
-    reply = yield from straight(last, cell, way, name="draw_back", speed=0.6)
+    reply = yield from straight(last, cell, way, name="retract", speed=0.6)
     felt = last if isinstance(reply, Stopped) else reply
     evidence = (*pulled, feels_nothing(felt, cell), at_least("hand_gap", gap_m(felt, cell), held.gap_m, "m"))
     return Outcome("back" if passes(evidence) else "stuck", evidence, about=held.name)
@@ -124,13 +126,13 @@ def handover(settings: Tidy) -> Machine:
     return Machine(
         name="handover",
         start="stretch",
-        states=by_name(stretch, tare, offer, let_go, draw_back),
+        states=by_name(stretch, tare, offer, let_go, retract),
         table={
             "stretch": {"stretched": "tare", "lost": aborted, "blocked": aborted},
             "tare": {"tared": "offer", "lost": aborted},
             "offer": {"pulled": "let_go", "not_taken": aborted, "lost": aborted},
-            "let_go": {"given": "draw_back", "stuck": aborted},
-            "draw_back": {"back": End("succeeded"), "stuck": aborted},
+            "let_go": {"given": "retract", "stuck": aborted},
+            "retract": {"back": End("succeeded"), "stuck": aborted},
         },
         inputs={"cell": Cell, "house": House, "held": HeldObject},
         successes=("succeeded",),

@@ -103,6 +103,7 @@ def _bounds(name: str) -> tuple[Array, Array]:
 
 
 def solids_of(fitting: Fitting) -> tuple[Belief, ...]:
+    """The slabs of a piece of furniture as solids."""
     return tuple(_solid(fitting, slab) for slab in fitting.slabs)
 
 

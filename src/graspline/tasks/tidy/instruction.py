@@ -9,7 +9,7 @@ from graspline.tasks.task import Draw, Instruction
 from graspline.tasks.tidy.parameters import Tidy
 
 
-def instruction(parameters: Tidy, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+def instruction(parameters: Tidy, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """The program, the object if one is named, and where it goes; a person's answers count more than the parameters."""
     program = outcomes.get("ask_program", parameters.program)
     wanted = parameters.object_to_grasp

@@ -114,20 +114,20 @@ def _choose(parameters: TableParameters, random: np.random.Generator) -> tuple[l
     count, shelved = (_whole(each, random) for each in (parameters.count, parameters.shelved))
     wanted = [item for item in KNOWN if item.name in parameters.objects]
     known = [KNOWN[index] for index in random.permutation(len(KNOWN)) if KNOWN[index] not in wanted]
-    unknown = [_draw_unknown(UNKNOWN[index], random) for index in random.permutation(len(UNKNOWN))]
+    unknown = [_sample_unknown(UNKNOWN[index], random) for index in random.permutation(len(UNKNOWN))]
     count = max(count, len(wanted))
-    drawn = list(wanted)
-    while len(drawn) < count + shelved:
+    chosen = list(wanted)
+    while len(chosen) < count + shelved:
         pile = unknown if unknown and (random.random() < parameters.unknown_share or not known) else known
-        drawn.append(pile.pop())
-    return drawn[:count], drawn[count:]
+        chosen.append(pile.pop())
+    return chosen[:count], chosen[count:]
 
 
 def _whole(numbers: Range, random: np.random.Generator) -> int:
     return int(random.integers(round(numbers.low), round(numbers.high) + 1))
 
 
-def _draw_unknown(item: Item, random: np.random.Generator) -> Item:
+def _sample_unknown(item: Item, random: np.random.Generator) -> Item:
     """A box or cylinder of another size and colour, broad enough to stand."""
     narrow, height = random.uniform(*_NARROW_M), random.uniform(*_HEIGHT_M)
     wide = narrow * random.uniform(*_WIDER) if item.shape == "box" else narrow

@@ -56,6 +56,7 @@ class Stopped:
 
     @property
     def lost(self) -> bool:
+        """Whether the hold was lost."""
         return isinstance(self.by, HoldLost)
 
 
@@ -121,10 +122,12 @@ def hold_guard(cell: Cell, held: HeldObject) -> HoldLost:
 
 
 def both_pads(reply: Reply, cell: Cell) -> Measurement:
+    """The smaller pad force, which shows that both pads touch."""
     return at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), cell.settings.grasp.lost_n, "N")
 
 
 def feels_nothing(reply: Reply, cell: Cell) -> Measurement:
+    """The larger pad force, which shows that no pad touches."""
     return at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), cell.settings.grasp.lost_n, "N")
 
 
@@ -150,6 +153,7 @@ def near_hand(cell: Cell, hidden: tuple[Belief, ...], swept: Array) -> Measureme
 
 
 def tool_at(last: Reply) -> Pose:
+    """The tool's pose by the readings."""
     return Pose(position_m=last.readings.tool_position_m, rotation=last.readings.tool_rotation)
 
 

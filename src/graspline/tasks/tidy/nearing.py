@@ -72,7 +72,7 @@ def look_round(
     slip, own, again = found
     poses = tuple(pose.after(own) for pose in grasp_poses)
     seen = SeenRound(house=again.house, target=again.target, grasp_poses=poses)
-    return Gives("seen", seen, slip.told, about=target.name)
+    return Gives("seen", seen, slip.as_evidence, about=target.name)
 
 
 def approach(
@@ -102,7 +102,7 @@ def look_again(
     start, pose = last.command.position, corrected.reach.pose
     query = grasp_query(cell, around(corrected.house), corrected.target, start, pose, seed=0)
     blocked = yield from solved(in_the_way, cell.world, query, corrected.reach)
-    return Gives("in_the_way" if blocked else "seen", corrected, slip.told, about=target.name)
+    return Gives("in_the_way" if blocked else "seen", corrected, slip.as_evidence, about=target.name)
 
 
 def _look(
@@ -116,7 +116,7 @@ def _look(
     """
     seen = yield from cell.eye.table(last, house, own_solids)
     if not isinstance(seen, TableSeen):
-        return Outcome("unseen", seen.told, about=target.name)
+        return Outcome("unseen", seen.as_evidence, about=target.name)
     now, slip = seen.sight, slip_since(house.things, target, seen.sight)
     by = slip or slip_between(house.table, seen.house.table)
     believed = slip_of(by, target, now).solid(target)

@@ -98,7 +98,7 @@ class HandoverParameters(Parameters):
 
 
 class PersonParameters(Parameters):
-    """The person who takes objects."""
+    """The person that takes objects."""
 
     present: bool = Field(default=True, description="whether a person is there to take objects")
     pull_n: Range = Field(default=Range(5.0, 20.0), ge=0, le=60, description="force with which the person pulls")

@@ -1,4 +1,4 @@
-"""A person who takes what is held out: an actor of the world, who pulls by force alone."""
+"""A person that takes what is held out: an actor of the world that pulls by force alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FREE_M = 0.04
 _LOST_M = 0.6
 # How firmly a taken thing is held, and where it is kept afterwards: out of the robot's way, in W.
 _STIFF_N_M, _DAMP_N_S_M, _MOST_N = 120.0, 12.0, 40.0
-_DRAWN_M = 0.18
+_PULLED_AWAY_M = 0.18
 _KEPT_M = (0.6, -2.4, 0.8)
 _KEPT_APART_M = 0.25
 _GRAVITY = 9.81
@@ -43,7 +43,7 @@ class Person:
     waits_s: tuple[float, ...]
     pulls_n: tuple[float, ...]
     period_s: float = 1 / 60
-    # Of taking the next thing; who has taken it takes the others as usual.
+    # Of taking the next thing; the others are taken as usual.
     manner: Manner = field(default_factory=Manner)
     kept: list[str] = field(default_factory=list)
     _last: dict[str, Array] = field(default_factory=dict)
@@ -54,6 +54,7 @@ class Person:
     _free_s: float = np.inf
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment: the pull of the person's hand."""
         at = {name: world.position_m(name) for name in self.names}
         lasted_s = world.time_s - self._last_s
         speeds = {name: (at[name] - self._last.get(name, at[name])) / max(lasted_s, 1e-6) for name in at}
@@ -70,7 +71,7 @@ class Person:
         return ()
 
     def _turns_away(self, time_s: float) -> bool:
-        """Whether the person goes who has not laid hands on the thing yet."""
+        """Whether the person leaves before touching the thing."""
         return self.manner.away and time_s - self._since_s < self.waits_s[len(self.kept)]
 
     def _apart_m(self, at_m: dict[str, Array]) -> float:
@@ -84,7 +85,7 @@ class Person:
         begins_s = self.waits_s[number]
         if waited_s < begins_s:
             if np.linalg.norm(at_m - self._from_m) > _FREE_M:
-                # It was not meant for anybody yet.
+                # It was not offered to a person yet.
                 self._target = ""
             return self._hand(at_m, waited_s / max(begins_s, 1e-6))
         if not np.isfinite(self._free_s):
@@ -94,7 +95,7 @@ class Person:
             self._free_s = time_s
         if time_s - self._free_s > _KEEP_S:
             return self._keep()
-        goal = self._from_m + _DRAWN_M * self._away()
+        goal = self._from_m + _PULLED_AWAY_M * self._away()
         force = _STIFF_N_M * (goal - at_m) - _DAMP_N_S_M * speed_m_s
         force[2] += self.masses_kg[self._target] * _GRAVITY
         strong = float(np.linalg.norm(force))
@@ -136,10 +137,11 @@ class Person:
         return (let, Place(body=PERSON, position_m=PERSON_PARKED_M))
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """No accounts."""
         return ()
 
 
 def is_with_person(position_m: Array) -> bool:
     """Whether a thing at a place in W has been taken: kept, or in the person's hand."""
     kept = position_m[1] < _KEPT_M[1] + 0.2 and position_m[2] > 0.5
-    return bool(kept or np.linalg.norm(position_m - (np.array(TAKEN_AT_M) - [0.0, _DRAWN_M, 0.0])) < _NEAR_M)
+    return bool(kept or np.linalg.norm(position_m - (np.array(TAKEN_AT_M) - [0.0, _PULLED_AWAY_M, 0.0])) < _NEAR_M)

@@ -40,6 +40,8 @@ _PLANS, _AS_DEEP, _AS_DEEP_M = 100, 3, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aimed:
+    """A spot within reach, and those still to be tried."""
+
     spots: tuple[Array, ...]
     reach: Reach
     # Where the thing's bottom is to be, (3,).

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
-from graspline.grasping.reaching import UP, Reach, told
+from graspline.grasping.reaching import UP, Reach, as_evidence
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
@@ -54,6 +54,8 @@ _INSIDE_M = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
+    """The area that the object belongs in."""
+
     area: Area
 
 
@@ -93,7 +95,7 @@ def see_board(
     """Which places in the area are free."""
     seen = yield from cell.eye.board(last, house, area.board)
     if not isinstance(seen, BoardSeen):
-        return Outcome("unseen", seen.told, about=area.name)
+        return Outcome("unseen", seen.as_evidence, about=area.name)
     spots = seen.free(area.level, radius_m(held), cell.settings.placing.margin_m)
     evidence = (at_least("free_places", len(spots), 1),)
     if not spots:
@@ -107,7 +109,7 @@ def plan_place(
     """The next place that a whole plan is found for."""
     found = yield from solved(first_place, cell, house, held, seen, last.command.position, spots)
     if not isinstance(found, Aimed):
-        return Outcome("none_left", told(found), about=held.name)
+        return Outcome("none_left", as_evidence(found), about=held.name)
     return Gives("planned", found, about=held.name)
 
 
@@ -167,7 +169,7 @@ def check_place(
         return Outcome("unseen", reply.evidence, about=held.name)
     now = yield from cell.eye.board(reply, house, area.board)
     if not isinstance(now, BoardSeen):
-        return Outcome("unseen", now.told, about=held.name)
+        return Outcome("unseen", now.as_evidence, about=held.name)
     swept, _ = BODY.straight(out, inwards_m)
     evidence = yield from solved(placed_evidence, cell, area, spot_m, placed, seen, now, swept)
     return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=held.name)

@@ -62,7 +62,7 @@ def check_others(
     own = yield from solved(cell.world.own_solids, last.readings.joints)
     now = yield from cell.eye.table(last, house, (*own, held.at(tool_at(last) @ held.X_HO)))
     if not isinstance(now, TableSeen):
-        return Outcome("unseen", now.told, about=held.name)
+        return Outcome("unseen", now.as_evidence, about=held.name)
     assert record.at_first is not None, "the table is noted before anything is taken"
     was = without_gone(record.at_first, record.taken_away)
     evidence = yield from solved(kept_evidence, cell, was, now, target, swept)
@@ -154,6 +154,7 @@ def count_things(house: House, record: Record) -> Gives[Literal["counted"], Note
 
 
 def count_delivered(record: Record, held: HeldObject) -> Gives[Literal["counted"], Noted]:
+    """Count the object as delivered."""
     delivered = record.delivered + 1
     noted = Noted(record=replace(record, delivered=delivered))
     return Gives("counted", noted, (at_least("delivered", delivered, record.most),), about=held.name)
@@ -171,7 +172,7 @@ def check_table(
     """Whether nothing stands on the table any more, and all that ever stood there was delivered."""
     seen = yield from cell.eye.table(last, house)
     if not isinstance(seen, TableSeen):
-        return Outcome("unseen", seen.told)
+        return Outcome("unseen", seen.as_evidence)
     evidence = (at_most("things", len(seen.things), 0), at_least("delivered", record.delivered, record.most))
     if seen.things:
         return Outcome("not_clear", evidence)
@@ -229,7 +230,7 @@ def machine_of(settings: Tidy) -> Machine:
 
 
 def tidy(settings: Tidy) -> Machine:
-    """Set up, ask, and do as told."""
+    """Set up, ask, and carry out the answer."""
     programs = {"single_grasp": single_grasp(settings), "clear_table": clear_table(settings)}
     return Machine(
         name="tidy",

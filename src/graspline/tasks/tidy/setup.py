@@ -27,6 +27,7 @@ _OPEN_SHARE = 0.8
 
 
 def open_hand(last: Reply, cell: Cell) -> Stage[Literal["open"]]:
+    """Open the hand."""
     wide = float(cell.robot.home[cell.robot.jaw])
     reply = yield Motion("open", jaw_move(cell.robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
     return Outcome("open", (_open(reply, cell),))

@@ -72,6 +72,7 @@ class TableSeen:
 
     @property
     def sight(self) -> Sight:
+        """What was seen of the table."""
         return _sight(self.view, self.things, self.house.table, "table")
 
 
@@ -130,6 +131,7 @@ class BoardSeen:
 
     @property
     def sight(self) -> Sight:
+        """What was seen of the board."""
         return _sight(self.view, self.things, self.house.shelf, self.name)
 
 
@@ -140,8 +142,9 @@ class SightFailed:
     why: str
 
     @property
-    def told(self) -> Evidence:
-        return NoPlane(agreed=0).told
+    def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
+        return NoPlane(agreed=0).as_evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

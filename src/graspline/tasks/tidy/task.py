@@ -53,47 +53,55 @@ _PROBE = item_of("soup_can")
 
 
 def scene_of(parameters: Tidy) -> Scene:
+    """The room."""
     return room(ROBOT)
 
 
 @functools.cache
 def collision_world() -> CollisionWorld:
+    """The collision checker for the room."""
     return CollisionWorld.among_solids(ROBOT)
 
 
 def cell_of(parameters: Tidy) -> Cell:
+    """The robot, collision checker, estimator and parameters that states use."""
     return Cell(robot=ROBOT, world=collision_world(), eye=Eye(), settings=parameters)
 
 
-def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {"cell": cell_of(parameters), "record": Record(), **given_alone(parameters, ROBOT)}
 
 
 @dataclass(slots=True)
 class Living:
-    """All that happens by itself: a person who takes things, and wheels that slip."""
+    """The actors of the scene: a person that takes things, and wheels that slip."""
 
     person: Person | None
     wheels: Wheels
     period_s: float = 1 / 60
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment, of wheels and person."""
         return (*self.wheels.act(world), *(self.person.act(world) if self.person is not None else ()))
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """No accounts."""
         return ()
 
     @property
     def attended(self) -> bool:
+        """Whether a person is there."""
         return self.person is not None
 
     def behave(self, manner: Manner) -> None:
+        """Have the person pull in this manner."""
         if self.person is not None:
             self.person.manner = manner
 
 
-def living(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Living:
+def living(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Living:
+    """The actors of the room: the person, and wheels that slip."""
     slip = parameters.base.slip
     x, y, turn = (float(share) for share in random.uniform(-slip, slip, 3))
     return Living(person=_person(parameters, random), wheels=Wheels(shares=(x, y, turn)))
@@ -190,14 +198,14 @@ _CLAIMS = {
 
 
 @together
-def draw_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
+def sample_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
     """A room, with the robot and its camera not quite where they are believed to be."""
     scene = scene_of(parameters)
-    draw = misplaced(parameters.base, scene, (yield from sample.steps(parameters.table, scene, random)), random)
-    draw = replace(draw, variation=draw.variation + _askew(parameters, scene, random))
+    sampled = misplaced(parameters.base, scene, (yield from sample.steps(parameters.table, scene, random)), random)
+    sampled = replace(sampled, variation=sampled.variation + _askew(parameters, scene, random))
     if parameters.program in ("placement", "handover"):
-        return start_holding(parameters, scene, draw)
-    return draw
+        return start_holding(parameters, scene, sampled)
+    return sampled
 
 
 def _askew(parameters: Tidy, scene: Scene, random: np.random.Generator) -> Variation:
@@ -238,7 +246,7 @@ TIDY = Task(
     instruction=instruction,
     parameters=Tidy,
     scene=scene_of,
-    sample=draw_room,
+    sample=sample_room,
     region=probe,
     machine=machine_of,
     inputs=given,

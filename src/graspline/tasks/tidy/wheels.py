@@ -20,16 +20,16 @@ Array = NDArray[np.float64]
 _LEAST = 0.0005
 
 
-def misplaced(base: BaseParameters, scene: Scene, draw: Draw, random: np.random.Generator) -> Draw:
+def misplaced(base: BaseParameters, scene: Scene, sampled: Draw, random: np.random.Generator) -> Draw:
     """The same room with the robot not quite where it believes to be."""
     shift, turn = random.uniform(-1, 1, 2) * base.shift_m, random.uniform(-1, 1) * base.turn_rad
     offsets = dict(zip(scene.robot.slip_joints, (*shift.tolist(), float(turn)), strict=True))
-    start = draw.start.copy()
+    start = sampled.start.copy()
     for name, offset in offsets.items():
         start[scene.joint_address(name)] = offset
     edits = tuple(held_at(name, offset) for name, offset in offsets.items())
     described = {f"base.{name}": offset for name, offset in offsets.items()}
-    return replace(draw, start=start, variation=draw.variation + Variation(edits=edits, described=described))
+    return replace(sampled, start=start, variation=sampled.variation + Variation(edits=edits, described=described))
 
 
 @dataclass(slots=True)
@@ -41,6 +41,7 @@ class Wheels:
     _owed: Array = field(default_factory=lambda: np.zeros(3))
 
     def act(self, world: World) -> list[Event]:
+        """Events of the next moment: forces of wheels that slip."""
         scene, row = world.engine.scene, world.engine.qpos[world.lane]
         at = np.array([row[scene.joint_address(name)] for name in scene.robot.base_joints])
         moved = np.zeros(3) if self._last is None else at - self._last
