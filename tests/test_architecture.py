@@ -36,7 +36,7 @@ CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "sleep"}
 # Rooms that work for every task, robot and scene.
 GENERIC = (
     *("episodes", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
-    *("live", "service", "panel", "cli", "faults", "engine", "rendering"),
+    *("live", "service", "panel", "cli", "faults", "engine", "rendering", "gpu"),
 )
 # Names of states that are everyday words, and what they mean where a generic room says them.
 EVERYDAY = {

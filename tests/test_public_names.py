@@ -44,8 +44,8 @@ PRIVATE_USES = {
     ("examples/policies/render_frames.py", "graspline.episodes.units"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.episodes.views"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.rendering.choose"): _RENDERS,
-    ("examples/policies/render_frames.py", "graspline.rendering.looks"): _RENDERS,
-    ("examples/policies/render_frames.py", "graspline.rendering.warp"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.gpu.looks"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.gpu.renderer"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.scenes.scene"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.scenes.variation"): _RENDERS,
 }

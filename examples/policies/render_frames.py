@@ -110,8 +110,8 @@ def rendered(
             for row, (coordinates, variation) in enumerate(zip(qpos, variations, strict=True)):
                 yield row, renderer.draw(coordinates, variation, view.camera).rgb[None]
         return
-    from graspline.rendering.looks import Looks
-    from graspline.rendering.warp import WarpRenderer
+    from graspline.gpu.looks import Looks
+    from graspline.gpu.renderer import WarpRenderer
 
     renderer = WarpRenderer(scene, view.width, view.height, min(BATCH, len(qpos)))
     rows, which = Looks(scene).rows(variations)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline.benchmarks.episodes import Figure, Part
-from graspline.engine.choose import GPU, open_gpu_engine
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.shards import Spent
-from graspline.episodes.certify import certified
-from graspline.episodes.crew import TEAMS, play_together
 from graspline.episodes.episode import Episode
 from graspline.episodes.processes import cores
 from graspline.episodes.scenario import Scenario, draw_all
+from graspline.gpu.certify import certified
+from graspline.gpu.choose import GPU, open_gpu_engine
+from graspline.gpu.engine_server import Spent
+from graspline.gpu.workers import TEAMS, play_together
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
 

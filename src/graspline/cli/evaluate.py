@@ -36,10 +36,8 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.working import working
-from graspline.engine.choose import check_gpu, open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, interface_of
@@ -55,6 +53,8 @@ from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
 from graspline.faults.catalogue import fault_names
+from graspline.gpu.certify_policies import certified_by_frames
+from graspline.gpu.choose import check_gpu, open_engine
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task

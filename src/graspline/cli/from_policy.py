@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graspline.engine.choose import check_gpu
 from graspline.engine.protocol import EngineKind
 from graspline.envs.checkpoints import check_fits, find_checkpoint, policy_source
 from graspline.envs.identity import digest_of_policy
@@ -18,6 +17,7 @@ from graspline.envs.takeover import pilot_of
 from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.pilots import MakePilot
 from graspline.errors import InputError
+from graspline.gpu.choose import check_gpu
 from graspline.parameters import build, dump
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import TASKS

@@ -47,7 +47,6 @@ from graspline.cli.run_progress import success_text
 from graspline.cli.working import working
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
-from graspline.datasets.gpu_pool import GpuPool
 from graspline.datasets.index import INFO
 from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
@@ -61,8 +60,9 @@ from graspline.episodes.views import ticks_per_frame, views_of
 from graspline.episodes.workers import Prepare
 from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW
+from graspline.gpu.dataset_pool import GpuPool
+from graspline.gpu.looks import what_warp_cannot_draw
 from graspline.rendering.choose import gl_problem
-from graspline.rendering.looks import what_warp_cannot_draw
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
 from graspline.wording import counted

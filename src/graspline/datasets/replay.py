@@ -22,9 +22,9 @@ from graspline.datasets.store import Dataset
 from graspline.datasets.tables import numbers_in
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
-from graspline.episodes.certify import ended_in
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
 from graspline.episodes.processes import cores
+from graspline.episodes.replay_outcome import ended_in
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import Evidence
 from graspline.parameters import Parameters

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,10 +23,10 @@ from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
 from graspline.datasets.settings import DatasetSettings
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.certify import ended_in
 from graspline.episodes.episode import HUNG, INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.log import replay_logs
 from graspline.episodes.pilots import MakePilot, PilotOrder, WorkerPilot
+from graspline.episodes.replay_outcome import ended_in
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.views import View
 from graspline.errors import EnvironmentProblem, InputError, WiringError
@@ -33,7 +34,6 @@ from graspline.evidence import failures, passes
 from graspline.machine.machine import Machine
 from graspline.parameters import load
 from graspline.registry import Origin
-from graspline.rendering.drawers import Painter, Seat
 from graspline.scenes.scene import Scene
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import TASKS
@@ -229,18 +229,18 @@ def _pilot(settings: DatasetSettings) -> WorkerPilot:
 
 # Who draws in this process, kept: opening a renderer takes longer than many pictures.
 _ARTISTS: dict[tuple[Scene, View, str, bool], OneByOne] = {}
-_SEATS: list[Seat] = []
+_OPEN_REMOTE: list[Callable[[Scene], Artist]] = []
 
 
-def sit(seat: Seat) -> None:
-    """Have this process's pictures drawn by another one, with a GPU."""
-    _SEATS.append(seat)
+def render_elsewhere(open_artist: Callable[[Scene], Artist]) -> None:
+    """Have the pictures of this process rendered by another one, which `open_artist` connects to."""
+    _OPEN_REMOTE.append(open_artist)
 
 
 def _artist(settings: DatasetSettings, view: View) -> Artist:
     scene, _ = _scene_and_machine(settings)
     if settings.renderer == "warp":
-        return _painter(scene)
+        return _remote_artist(scene)
     key = scene, view, settings.renderer, settings.smooth
     if key not in _ARTISTS:
         _ARTISTS[key] = open_view(scene, settings, view)
@@ -248,7 +248,7 @@ def _artist(settings: DatasetSettings, view: View) -> Artist:
 
 
 @functools.lru_cache(maxsize=1)
-def _painter(scene: Scene) -> Painter:
-    if not _SEATS:
+def _remote_artist(scene: Scene) -> Artist:
+    if not _OPEN_REMOTE:
         raise EnvironmentProblem("these images are rendered on a GPU: add --engine gpu")
-    return Painter(scene, _SEATS[-1])
+    return _OPEN_REMOTE[-1](scene)

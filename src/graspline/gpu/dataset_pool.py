@@ -21,9 +21,7 @@ from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.work import LIMIT_S, Attempts, Order, do, judged, sit
-from graspline.engine.choose import GPU
-from graspline.episodes.crew import play_together
+from graspline.datasets.work import LIMIT_S, Attempts, Order, do, judged, render_elsewhere
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.workers import (
     ENVIRONMENT,
@@ -36,7 +34,9 @@ from graspline.episodes.workers import (
     raise_failure,
 )
 from graspline.errors import EnvironmentProblem
-from graspline.rendering.drawers import Seat, Studio, draw_for_others, seat_bytes
+from graspline.gpu.choose import GPU
+from graspline.gpu.frame_server import Painter, Seat, Studio, draw_for_others, seat_bytes
+from graspline.gpu.workers import play_together
 
 # Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
 _BLOCK = 65_536
@@ -154,7 +154,7 @@ _GONE = "the process that plays on the GPU died; is there enough memory? committ
 
 def _take(seat: Seat) -> None:
     """Have this worker's pictures drawn by the process that draws."""
-    sit(seat)
+    render_elsewhere(functools.partial(Painter, seat=seat))
     # A GPU waits for the process that draws, and all workers for the GPU: they give way.
     os.nice(_GIVING_WAY)
 
@@ -175,7 +175,7 @@ def _play(pipe: Connection, lanes: int, planners: int, device: str) -> None:
 def _draw(pipe: Connection, settings: DatasetSettings, device: str) -> None:
     """A drawer's life: pictures for all workers until the pipe closes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    from graspline.rendering.warp import WarpRenderer
+    from graspline.gpu.renderer import WarpRenderer
 
     task, parameters = settings.found_task()
     scene = task.scene(parameters)

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.protocol import Engine
-from graspline.episodes.accounts import actor_after
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.snapshots import snapshot_of, truth_of
-from graspline.evidence import Evidence, passes
-from graspline.parameters import Parameters
-from graspline.tasks.task import Draw, Task
+from graspline.episodes.replay_outcome import ended_in
+from graspline.evidence import passes
 
 # Verdicts of episodes that came to no end of their own.
 _BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
@@ -28,23 +23,6 @@ _BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
 def has_broken_down(episode: Episode) -> bool:
     """Whether an episode came to no end of its own."""
     return episode.verdict in _BREAKDOWNS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How a log that was played again ended: by truth, and held against the goal."""
-
-    truth: dict[str, Any]
-    goal: Evidence
-
-
-def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> End:
-    """Judge a log whose lane still stands as it ended."""
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
-    actor = actor_after(task, parameters, engine.scene, log, replayed.states)
-    ended_s = log.ticks * engine.scene.robot.dt_s
-    snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
-    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))
 
 
 def certified(

@@ -1,8 +1,9 @@
-"""What the world did by itself in an episode, from its log: nothing acts when a log is played again."""
+"""How a log that was played again ended, and what the world did by itself in it: nothing acts in a replay."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Actor
 from graspline.engine.events import Event, Place
-from graspline.episodes.log import EpisodeLog
+from graspline.engine.protocol import Engine
+from graspline.episodes.log import EpisodeLog, Replayed
+from graspline.episodes.snapshots import snapshot_of, truth_of
+from graspline.evidence import Evidence
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Draw, Task
@@ -52,3 +56,20 @@ def _tell(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> No
         actor.note(event, tick * scene.robot.dt_s, position_m)
         if isinstance(event, Place):
             placed[tick, event.body] = np.array(event.position_m)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a log that was played again ended: by truth, and held against the goal."""
+
+    truth: dict[str, Any]
+    goal: Evidence
+
+
+def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> End:
+    """Judge a log whose lane still stands as it ended."""
+    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    actor = actor_after(task, parameters, engine.scene, log, replayed.states)
+    ended_s = log.ticks * engine.scene.robot.dt_s
+    snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
+    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))

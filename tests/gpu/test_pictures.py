@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from graspline.rendering import warp_pictures
+from graspline.gpu.pictures import WarpPictures
+from graspline.gpu.renderer import WarpRenderer
 from graspline.rendering.picture import Picture
 from graspline.rendering.sources import PictureJob
-from graspline.rendering.warp import WarpRenderer
-from graspline.rendering.warp_pictures import WarpPictures
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
 
@@ -49,7 +48,7 @@ def job(x_m: float, camera: str = "front", variation: Variation | None = None, *
 
 
 def test_every_picture_is_what_the_renderer_renders_alone_whatever_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warp_pictures, "_WORLDS", 2)
+    monkeypatch.setattr("graspline.gpu.pictures._WORLDS", 2)
     other, jobs = Other(), [job(0.2 + 0.02 * i, "wrist" if i % 3 == 1 else "front") for i in range(7)]
     source = WarpPictures(cube_table(), 7, "cpu", other)
     pictures = source.pictures(jobs)

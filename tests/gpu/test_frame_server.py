@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from render_cases import SHAPES, scene_of
 
 from graspline.errors import EnvironmentProblem, InputError
-from graspline.rendering import drawers
-from graspline.rendering.drawers import Painter, Seat, Studio, draw_for_others
-from graspline.rendering.looks import Looks
+from graspline.gpu import frame_server
+from graspline.gpu.frame_server import Painter, Seat, Studio, draw_for_others
+from graspline.gpu.looks import Looks
 from graspline.scenes.cube_table import cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
+from rendering.render_cases import SHAPES, scene_of
 
 WIDTH, HEIGHT, WORLDS = 8, 4, 5
 # Two halves of three pictures.
@@ -204,7 +204,7 @@ def test_a_seat_still_on_its_way_when_the_studio_closes_is_noticed(
             closed.wait(PATIENCE_S)
         return SharedMemory(*given, **named)
 
-    monkeypatch.setattr(drawers, "SharedMemory", attach_late)
+    monkeypatch.setattr(frame_server, "SharedMemory", attach_late)
     painter = Painter(SCENE, studio.seat())
     studio.close()
     closed.set()
@@ -228,7 +228,7 @@ def never_draw(studio: Connection) -> None:
 
 
 def draw_cubes(studio: Connection) -> None:
-    from graspline.rendering.warp import WarpRenderer
+    from graspline.gpu.renderer import WarpRenderer
 
     draw_for_others(studio, lambda width, height: WarpRenderer(cube_table(), width, height, 2, "cpu"))
 
@@ -271,7 +271,7 @@ def test_a_drawer_ends_when_its_studio_closes() -> None:
 
 @pytest.mark.slow
 def test_pictures_of_another_process_are_those_of_the_renderer_here() -> None:
-    from graspline.rendering.warp import WarpRenderer
+    from graspline.gpu.renderer import WarpRenderer
 
     scene = cube_table()
     qpos = np.stack([cube_start(x_m=0.2 + 0.02 * each, y_m=0.0, yaw_rad=0.0, edge_m=0.03) for each in range(5)])

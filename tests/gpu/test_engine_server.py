@@ -14,18 +14,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.worlds import PLAIN, START, varied
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place, Push
-from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.protocol import EngineKind
-from graspline.engine.shards import Hub, Shard, conduct
 from graspline.errors import EnvironmentProblem, WiringError
+from graspline.gpu.engine_server import Hub, Shard, conduct
+from graspline.gpu.lane_models import LaneModels, Singles
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.scenes.scene import Array
 from graspline.scenes.variation import friction_of
-
-from .worlds import PLAIN, START, varied
 
 LANES = 3
 PUSH = Push(body=CUBE, force_n=(0.0, 0.0, 1.0))
@@ -224,7 +223,7 @@ def test_hubs_go_on_while_what_is_finished_is_taken() -> None:
 
 
 def test_what_waits_to_be_taken_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graspline.engine.shards._MOST_PACKED", 4)
+    monkeypatch.setattr("graspline.gpu.engine_server._MOST_PACKED", 4)
 
     def play(shard: Shard) -> None:
         for tick in range(30):

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.engine.choose import open_gpu_engine
+from envs.playing import SEED, interface, recorded, recorded_actions, scenario
 from graspline.engine.cpu import CpuEngine
-from graspline.envs.certify import certified_by_frames
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, Observation
 from graspline.envs.pictures import source_for
@@ -20,10 +19,10 @@ from graspline.envs.reproduction import recited
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
+from graspline.gpu.certify_policies import certified_by_frames
+from graspline.gpu.choose import open_gpu_engine
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.catalogue import find_task
-
-from .playing import SEED, interface, recorded, recorded_actions, scenario
 
 # The recorded episode takes 4.2 s; the one that misses its cube lasts until then.
 SECONDS = 5.5

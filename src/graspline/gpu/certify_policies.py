@@ -13,12 +13,12 @@ from dataclasses import replace
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Event
 from graspline.envs.interface import Array, Interface
-from graspline.episodes.accounts import Bookkeeper
-from graspline.episodes.certify import ended_in, has_broken_down
 from graspline.episodes.episode import POLICY_ERROR, Episode
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
 from graspline.episodes.referee import Referee
+from graspline.episodes.replay_outcome import Bookkeeper, ended_in
 from graspline.episodes.snapshots import snapshot_of
+from graspline.gpu.certify import has_broken_down
 
 
 def certified_by_frames(

@@ -21,10 +21,10 @@ import warp
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
-from graspline.rendering.looks import Looks, Singles
+from graspline.gpu.looks import Looks, Singles
+from graspline.gpu.renderer_kernels import take, unpack
 from graspline.rendering.picture import Array, Pixels
 from graspline.rendering.stage import VISIBLE_GROUPS, camera_id
-from graspline.rendering.warp_kernels import take, unpack
 from graspline.scenes.scene import Scene
 from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from graspline.engine.choose import open_engine
 from graspline.errors import InputError
+from graspline.gpu.choose import open_engine
 from graspline.scenes.block_table import Kind, block_table
 from graspline.scenes.meshes.store import solid_of
 from scenes.meshes import shapes

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from render_cases import SHAPES, random_state, scene_of
 
 from graspline.errors import WiringError
-from graspline.rendering.looks import Looks, what_warp_cannot_draw
+from graspline.gpu.looks import Looks, what_warp_cannot_draw
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.furniture import BACKDROP
 from graspline.scenes.randomization import TexturedRandomization, randomized
 from graspline.scenes.variation import Edit, Variation
+from rendering.render_cases import SHAPES, random_state, scene_of
 
 SKY = '<texture type="skybox" builtin="gradient" rgb1="1 0 0" rgb2="0 0 1" width="8" height="48"/>'
 

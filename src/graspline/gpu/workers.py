@@ -18,8 +18,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from graspline.engine.choose import GPU, open_gpu_engine
-from graspline.engine.shards import Board, Hub, Shard, Spent, conduct
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import log_of
 from graspline.episodes.onlookers import Witness
@@ -28,6 +26,8 @@ from graspline.episodes.run import run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
 from graspline.execution.track import Track
+from graspline.gpu.choose import GPU, open_gpu_engine
+from graspline.gpu.engine_server import Board, Hub, Shard, Spent, conduct
 from graspline.scenes.variation import Variation
 
 _NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import warp
 
-from graspline.engine.newton import Newton, newton_for
+from graspline.gpu.newton import Newton, newton_for
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import cube_table
 

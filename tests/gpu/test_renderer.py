@@ -10,18 +10,18 @@ from functools import cache
 import mujoco
 import numpy as np
 import pytest
-from render_cases import SHAPES, random_state, scene_of
 
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
+from graspline.gpu.looks import Looks, Singles
+from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
 from graspline.rendering.choose import Renderer, gl_problem, open_renderer
-from graspline.rendering.looks import Looks, Singles
-from graspline.rendering.warp import WarpRenderer
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.catalogue import TASKS, find_task
+from rendering.render_cases import SHAPES, random_state, scene_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from episodes.playing import ONE_TRY, PARAMETERS, run_seeds
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.certify import certified, ended_in
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_logs
 from graspline.evidence import passes
+from graspline.gpu.certify import certified, ended_in
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE
-
-from .playing import ONE_TRY, PARAMETERS, run_seeds
 
 # What the CPU must not leave as it was.
 GPU_TRUTH: dict[str, Any] = {"objects": {}, "by": "a GPU"}

@@ -148,7 +148,7 @@ def _kernel_for(dofs: int, line_searches: int, rows: int) -> Any:
         "CONE": types.ConstraintState.CONE,
     }
     known = "".join(f"constexpr int {name} = {int(number)};\n" for name, number in numbers.items())
-    body = resources.files("graspline.engine").joinpath("newton_lane.cu").read_text()
+    body = resources.files("graspline.gpu").joinpath("newton_lane.cu").read_text()
 
     @wp.func_native(known + body)
     def solve_lane(lane: int, thread: int, problem: Problem): ...

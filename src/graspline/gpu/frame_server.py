@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import EnvironmentProblem, InputError
-from graspline.rendering.looks import Looks, Singles
+from graspline.gpu.looks import Looks, Singles
 from graspline.rendering.picture import Array, Pixels
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation

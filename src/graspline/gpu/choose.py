@@ -15,7 +15,7 @@ from graspline.errors import EnvironmentProblem, InputError
 from graspline.scenes.scene import Scene
 
 if TYPE_CHECKING:
-    from graspline.engine.warp import WarpEngine
+    from graspline.gpu.engine import WarpEngine
 
 GPU = "cuda:0"
 _DRIVER = "install one until `nvidia-smi` lists a GPU, or use the CPU"
@@ -56,7 +56,7 @@ def open_gpu_engine(scene: Scene, count: int, device: str = GPU) -> WarpEngine:
         )
     if device == GPU:
         chosen("gpu", print)
-    from graspline.engine.warp import WarpEngine
+    from graspline.gpu.engine import WarpEngine
 
     try:
         return WarpEngine(scene, count, device)

@@ -17,24 +17,23 @@ from pathlib import Path
 
 import pytest
 
+from datasets.conftest import cube_settings
+from datasets.test_pool import runs, waited
 from graspline.datasets.doctor import examine
 from graspline.datasets.generate import Tally, generate
-from graspline.datasets.gpu_pool import GpuPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.replay import rerun
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Attempts, Drawing
-from graspline.engine.choose import what_a_gpu_lacks
 from graspline.episodes.views import View
 from graspline.episodes.workers import Failure
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes
+from graspline.gpu.choose import what_a_gpu_lacks
+from graspline.gpu.dataset_pool import GpuPool
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-
-from .conftest import cube_settings
-from .test_pool import runs, waited
 
 # Fewer ticks than usual: this device takes as long for one as a GPU for thousands of lanes.
 BRISK = LiftCube.model_validate(
@@ -151,7 +150,7 @@ def test_when_a_worker_cannot_be_started_no_other_process_is_left(monkeypatch: p
     def none(*_: object) -> None:
         raise EnvironmentProblem("no more processes")
 
-    monkeypatch.setattr("graspline.datasets.gpu_pool.Worker", none)
+    monkeypatch.setattr("graspline.gpu.dataset_pool.Worker", none)
     pool = GpuPool(BARE, size=1, lanes=2, device="cpu")
     with pytest.raises(EnvironmentProblem, match="no more processes"):
         pool.__enter__()
@@ -271,9 +270,9 @@ def test_a_drawer_that_is_killed_ends_it_with_one_clear_message(played: Recordin
 PARENT = """
 import os, signal, sys, threading
 from pathlib import Path
-from datasets.test_gpu_pool import SETTINGS, descendants, waited
+from gpu.test_dataset_pool import SETTINGS, descendants, waited
 from graspline.datasets.generate import generate
-from graspline.datasets.gpu_pool import GpuPool
+from graspline.gpu.dataset_pool import GpuPool
 
 def die():
     waited(lambda: len(descendants(os.getpid())) >= 5)

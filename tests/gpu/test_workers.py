@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from graspline.engine.shards import Spent
 from graspline.episodes.audit import Claimed, see_claim
-from graspline.episodes.crew import play_together
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
+from graspline.gpu.engine_server import Spent
+from graspline.gpu.workers import play_together
 from graspline.tasks.catalogue import find_task
 
 

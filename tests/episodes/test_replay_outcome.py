@@ -11,9 +11,9 @@ from graspline.engine.events import Change, Place
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.envs.policies import LocalPolicies
-from graspline.episodes.accounts import actor_after
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_logs
+from graspline.episodes.replay_outcome import actor_after
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graspline.rendering.looks import Looks, Singles, what_warp_cannot_draw
+from graspline.gpu.looks import Looks, Singles, what_warp_cannot_draw
+from graspline.gpu.renderer import WarpRenderer
 from graspline.rendering.picture import Picture, Pixels
 from graspline.rendering.sources import PictureJob, PictureSource
-from graspline.rendering.warp import WarpRenderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import Edits, felt
-from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import Layout, layout_of
-from graspline.engine.newton import newton_for
 from graspline.engine.protocol import EngineKind, Saved
-from graspline.engine.warp_kernels import find_sick, place_fixed
-from graspline.engine.warp_rows import LaneRows
 from graspline.engine.wires import Wires
 from graspline.errors import WiringError
+from graspline.gpu.kernels import find_sick, place_fixed
+from graspline.gpu.lane_models import LaneModels, Singles
+from graspline.gpu.lane_rows import LaneRows
+from graspline.gpu.newton import newton_for
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.stopwatch import seconds

@@ -12,7 +12,7 @@ import numpy as np
 import warp
 from numpy.typing import NDArray
 
-from graspline.engine.warp_kernels import put_words, take_words
+from graspline.gpu.kernels import put_words, take_words
 
 Array = NDArray[np.float64]
 Singles = NDArray[np.float32]
