@@ -36,7 +36,7 @@ CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "sleep"}
 # Rooms that work for every task, robot and scene.
 GENERIC = (
     *("episodes", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
-    *("live", "service", "panel", "cli", "faults", "engine", "rendering", "gpu"),
+    *("serve", "cli", "faults", "engine", "rendering", "gpu"),
 )
 # Names of states that are everyday words, and what they mean where a generic room says them.
 EVERYDAY = {
@@ -104,7 +104,7 @@ def test_there_is_no_wall_clock_below_the_front_doors() -> None:
     found = []
     for path in files():
         # What is live keeps pace with the clock, in one place.
-        if room_of(path) in ("cli", "benchmarks") or path == SOURCE / "live" / "pace.py":
+        if room_of(path) in ("cli", "benchmarks") or path == SOURCE / "serve" / "live" / "pace.py":
             continue
         # What only measures how long things took has one, too.
         if path == SOURCE / "stopwatch.py":
