@@ -35,7 +35,7 @@ EDITING = {
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "sleep"}
 # Rooms that work for every task, robot and scene.
 GENERIC = (
-    *("episodes", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
+    *("episodes", "campaigns", "reports", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
     *("serve", "cli", "faults", "engine", "rendering", "gpu"),
 )
 # Names of states that are everyday words, and what they mean where a generic room says them.

@@ -22,7 +22,7 @@ def waiting() -> object:
 
 
 def test_loading_puts_the_real_objects_in_their_places(waiting: object) -> None:
-    from graspline.episodes.rates import measure
+    from graspline.reports.rates import measure
 
     assert vars(waiting)["measure"] is not measure
     load()

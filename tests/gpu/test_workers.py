@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graspline.episodes.audit import Claimed, see_claim
+from graspline.campaigns.audit import Claimed, see_claim
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.gpu.engine_server import Spent

@@ -45,8 +45,8 @@ from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import SUFFIXES
-from graspline.episodes.film_frames import film_view
+from graspline.episodes.films.film import SUFFIXES
+from graspline.episodes.films.frames import film_view
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError

@@ -12,7 +12,7 @@ import typer
 from graspline.choices import ASPECTS, EngineChoice
 from graspline.cli.working import working
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.faults import faults_in, parse_faults
+from graspline.episodes.fault_injection import faults_in, parse_faults
 from graspline.errors import InputError, WiringError, nearest, together
 from graspline.execution.disturbance import Disturbance
 from graspline.faults.catalogue import find_fault

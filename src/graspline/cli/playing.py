@@ -17,7 +17,7 @@ from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.streams import unread
 from graspline.episodes.episode import INTERRUPTED, POLICY_ERROR, Episode
-from graspline.episodes.film import FilmStopped, film
+from graspline.episodes.films.film import FilmStopped, film
 from graspline.episodes.questions import first_default
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.store import Line, shown

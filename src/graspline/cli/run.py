@@ -40,8 +40,8 @@ from graspline.cli.working import working
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import SUFFIXES
-from graspline.episodes.film_frames import film_view
+from graspline.episodes.films.film import SUFFIXES
+from graspline.episodes.films.frames import film_view
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.run import run_scenarios

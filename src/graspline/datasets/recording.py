@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.episode import Episode, Transition
-from graspline.episodes.faults import Strike
+from graspline.episodes.fault_injection import Strike
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.questions import first_default
 from graspline.evidence import Evidence, Measurement, failures, passes

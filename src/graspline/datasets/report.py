@@ -18,11 +18,11 @@ from graspline.datasets.rows import Rejected
 from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.style import STYLE
 from graspline.datasets.summary import Failure, Setback, Spot, Summary, summarise
-from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
 from graspline.kinematics.table_reach import TableReach, table_reach
 from graspline.machine.diagram import svg
 from graspline.parameters import describe
+from graspline.reports.pages import page, table
 from graspline.version import VERSION
 from graspline.wording import counted, duration
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.rows import JSON_COLUMNS, Row, labels_of
-from graspline.episodes.faults import Strike
+from graspline.episodes.fault_injection import Strike
 from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, load

@@ -10,7 +10,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.failures import Failure
-from graspline.episodes.faults import Fault, parse_faults
+from graspline.episodes.fault_injection import Fault, parse_faults
 from graspline.episodes.onlookers import Instant, Onlooker, Witness
 from graspline.episodes.pilots import Pilot
 from graspline.episodes.processes import cores

@@ -11,7 +11,7 @@ from graspline.engine.actors import Actor, World
 from graspline.engine.protocol import Engine
 from graspline.episodes.camera import Camera
 from graspline.episodes.episode import INTERRUPTED, Episode, Transition
-from graspline.episodes.faults import Fault, FaultInjector
+from graspline.episodes.fault_injection import Fault, FaultInjector
 from graspline.episodes.log import log_of, state_hash
 from graspline.episodes.onlookers import Instant
 from graspline.episodes.pilots import Pilot, Ruling

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from graspline.campaigns.baseline import Calm, senseless
+from graspline.campaigns.campaign import Plan, run_campaign
 from graspline.engine.actors import Account, Manner, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place, Push, Roughen
-from graspline.episodes.campaign import Plan, run_campaign
-from graspline.episodes.rehearsal import Calm, senseless
 from graspline.episodes.snapshots import snapshot_of
 from graspline.faults.catalogue import fault_kinds, find_fault
 from graspline.faults.context import FaultContext, Timed

@@ -10,7 +10,7 @@ from graspline.datasets.teachability.findings import Findings, Pacing, SceneFind
 from graspline.datasets.teachability.pictures import pair_chart, place_map, roll_chart
 from graspline.datasets.teachability.spread import OTHERWISE_DEG
 from graspline.datasets.teachability.wording import advice, number, share
-from graspline.episodes.pages import page, table
+from graspline.reports.pages import page, table
 from graspline.version import VERSION
 
 

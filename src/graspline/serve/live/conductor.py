@@ -18,7 +18,7 @@ from graspline.choices import ASK_S
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.layout import Readings
 from graspline.episodes.episode import Episode
-from graspline.episodes.faults import Fault, faults_in
+from graspline.episodes.fault_injection import Fault, faults_in
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.runner import EpisodeRunner
 from graspline.episodes.scenario import Scenario

@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-import graspline.episodes.audit
-from graspline.episodes.audit import EPISODE, Audit, Tally, Wrong, check_verdict, draw_fault, run_audit
+import graspline.campaigns.audit
+from episodes.playing import PARAMETERS, run_seeds
+from graspline.campaigns.audit import EPISODE, Audit, Tally, Wrong, check_verdict, draw_fault, run_audit
 from graspline.episodes.episode import Episode
-from graspline.episodes.pages import audit_page
 from graspline.episodes.run import run_scenarios
 from graspline.evidence import at_least, at_most
+from graspline.reports.pages import audit_page
 from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.task import Claim
-
-from .playing import PARAMETERS, run_seeds
 
 TRUE, FALSE = (at_least("raised", 0.06, 0.05, "m"),), (at_least("raised", 0.0, 0.05, "m"),)
 CELLS = [("drop", "lift", 0.9), ("remove", "approach", 1.4), ("jam", "look", 0.0)]
@@ -161,8 +160,8 @@ def test_an_audit_draws_what_comes_with_graspline_whatever_else_is_installed(mon
         asked.add(fault)
         return "not now"
 
-    monkeypatch.setattr(graspline.episodes.audit, "senseless", senseless)
-    monkeypatch.setattr(graspline.episodes.audit, "own_fault_names", lambda: ("drop", "jam"))
+    monkeypatch.setattr(graspline.campaigns.audit, "senseless", senseless)
+    monkeypatch.setattr(graspline.campaigns.audit, "own_fault_names", lambda: ("drop", "jam"))
     audited(episodes=1, faults_share=1.0)
     assert asked == {"drop", "jam"}
     audited(episodes=1, faults_share=1.0, faults=("shove",))
@@ -188,7 +187,7 @@ def test_an_audit_says_which_engine_played_and_asks_that_one(monkeypatch: pytest
         for episode in run_scenarios(scenarios, **options):
             yield dataclasses.replace(episode, engine="gpu")
 
-    monkeypatch.setattr(graspline.episodes.audit, "play_scenarios", play)
+    monkeypatch.setattr(graspline.campaigns.audit, "play_scenarios", play)
     audit = audited(engine="gpu")
     assert asked == [("gpu", False)], "nobody needs logs"
     assert (audit.engine, on_the_cpu.engine) == ("gpu", "cpu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graspline.episodes.rates import Point, draw_rates
+from graspline.reports.rates import Point, draw_rates
 from graspline.tasks.task import Delivered
 
 

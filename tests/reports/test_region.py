@@ -4,11 +4,10 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from graspline.episodes.region import draw_region, refusals, survey
+from episodes.playing import PARAMETERS
+from graspline.reports.region import draw_region, refusals, survey
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Probe
-
-from .playing import PARAMETERS
 
 TASK = find_task("lift-cube")
 PROBES = [

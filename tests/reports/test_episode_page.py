@@ -11,8 +11,8 @@ import pytest
 
 from graspline import Scenario, find_task, run_scenarios
 from graspline.episodes.episode import Episode
-from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.evidence import at_most
+from graspline.reports.episode_page import Chronicle, Ending, report_page, telling_moments
 
 PNG = b"not really a picture"
 

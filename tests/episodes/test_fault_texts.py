@@ -4,7 +4,7 @@ import pytest
 
 from graspline.engine.events import Change, CorruptControl, Place, Push
 from graspline.episodes.episode import Episode
-from graspline.episodes.faults import Fault, parse_faults
+from graspline.episodes.fault_injection import Fault, parse_faults
 from graspline.errors import InputError
 from graspline.faults.catalogue import fault_names
 from graspline.scenes.cube_table import CUBE

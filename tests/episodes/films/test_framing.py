@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from graspline.episodes.episode import Episode
-from graspline.episodes.film_framing import frame_episode
+from graspline.episodes.films.framing import frame_episode
 from graspline.rendering.framing import Viewpoint
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 
-from .playing import run_seeds
+from ..playing import run_seeds
 
 ASPECT = 4 / 3
 

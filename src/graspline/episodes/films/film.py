@@ -15,9 +15,9 @@ import numpy as np
 from PIL import Image
 
 from graspline.episodes.episode import Episode
-from graspline.episodes.film_frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
-from graspline.episodes.film_framing import frame_episode
-from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
+from graspline.episodes.films.frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
+from graspline.episodes.films.framing import frame_episode
+from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
 from graspline.episodes.processes import cores
 from graspline.errors import InputError, either
 from graspline.execution.eyesight import shown_tick

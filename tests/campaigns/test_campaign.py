@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import pytest
 
-import graspline.episodes.campaign
-from graspline.episodes.campaign import Campaign, Case, Cell, Plan, case_of, run_campaign
+import graspline.campaigns.campaign
+from episodes.playing import PARAMETERS, run_seeds
+from graspline.campaigns.baseline import Calm, leaf_states, rehearse, senseless
+from graspline.campaigns.campaign import Campaign, Case, Cell, Plan, case_of, run_campaign
 from graspline.episodes.episode import HUNG, Episode, Transition
-from graspline.episodes.faults import Strike
-from graspline.episodes.pages import campaign_page
-from graspline.episodes.rehearsal import Calm, leaf_states, rehearse, senseless
+from graspline.episodes.fault_injection import Strike
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least, passes
@@ -25,11 +25,10 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End
 from graspline.motion.joint_moves import hold
+from graspline.reports.pages import campaign_page
 from graspline.robots.robot import Robot
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-
-from .playing import PARAMETERS, run_seeds
 
 PLAN = Plan(
     task=LIFT_CUBE,
@@ -160,7 +159,7 @@ def test_a_campaign_says_which_engine_played_and_rehearses_on_the_cpu(monkeypatc
         for episode in run_scenarios(scenarios, **options):
             yield dataclasses.replace(episode, engine="gpu")
 
-    monkeypatch.setattr(graspline.episodes.campaign, "play_scenarios", play)
+    monkeypatch.setattr(graspline.campaigns.campaign, "play_scenarios", play)
     campaign = run_campaign(plan, lanes=2, engine="gpu")
     assert asked == [("gpu", 2, False)], "only what a fault strikes in, and nobody needs logs"
     assert (campaign.engine, on_the_cpu.engine) == ("gpu", "cpu")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from graspline.episodes.audit import MISTAKES, Audit, Tally
-from graspline.episodes.campaign import Campaign, Cell
+from graspline.campaigns.audit import MISTAKES, Audit, Tally
+from graspline.campaigns.campaign import Campaign, Cell
 from graspline.episodes.statistics import rate_text
 from graspline.faults.catalogue import find_fault
 from graspline.wording import counted, quantity

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from graspline.campaigns.baseline import HANG_S, Calm, rehearse, senseless, story_of
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence
 from graspline.faults.catalogue import find_fault

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graspline.campaigns.baseline import HANG_S, Calm, leaf_states, rehearse, senseless
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.onlookers import Instant
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.rehearsal import HANG_S, Calm, leaf_states, rehearse, senseless
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.evidence import Evidence, Measurement, failures, passes

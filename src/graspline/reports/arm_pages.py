@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.episodes.pages import page, table
 from graspline.kinematics.jaw import Opening
 from graspline.kinematics.workspace import MARGIN, STEP_M, Bounds, Workspace
+from graspline.reports.pages import page, table
 
 Array = NDArray[np.float64]
 # Names of columns, and rows.

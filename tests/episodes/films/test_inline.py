@@ -13,9 +13,9 @@ import av
 import numpy as np
 import pytest
 
-from graspline.episodes import inline_film
 from graspline.episodes.episode import Episode
-from graspline.episodes.inline_film import InlineFilm
+from graspline.episodes.films import inline
+from graspline.episodes.films.inline import InlineFilm
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
@@ -52,7 +52,7 @@ def test_an_episode_without_states_is_replayed_to_the_same_states(
         seen.append(filmed)
         path.write_bytes(b"film")
 
-    monkeypatch.setattr(inline_film, "film", film)
+    monkeypatch.setattr(inline, "film", film)
     assert not len(episode.log.states)
     assert episode.film().mp4 == b"film"
     (recorded,) = run_scenarios([episode.scenario], record_states=True)

@@ -11,15 +11,15 @@ from PIL import Image
 
 from graspline.engine.events import Blind
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import FilmStopped, _rendered, film, still_sheet
-from graspline.episodes.film_frames import FilmView, film_view
-from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX
+from graspline.episodes.films.film import FilmStopped, _rendered, film, still_sheet
+from graspline.episodes.films.frames import FilmView, film_view
+from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX
 from graspline.errors import InputError
 from graspline.rendering.choose import gl_problem
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 
-from .playing import run_seeds
+from ..playing import run_seeds
 
 TICKS = 25
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import SUFFIXES, film
+from graspline.episodes.films.film import SUFFIXES, film
 from graspline.episodes.log import replay_logs
 from graspline.errors import EnvironmentProblem, InputError, either
 from graspline.scenes.scene import Scene
