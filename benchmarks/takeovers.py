@@ -32,7 +32,7 @@ from graspline.grasping.topdown import plan_grasp
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE

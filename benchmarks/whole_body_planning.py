@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
-from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.robots.hsr import HSR

@@ -31,7 +31,7 @@ def test_loading_puts_the_real_objects_in_their_places(waiting: object) -> None:
 
 def test_a_name_that_a_signature_needs_too_early_says_where_it_belongs(waiting: object) -> None:
     later = vars(waiting)["measure"]
-    with pytest.raises(ImportError, match=r"graspline\.episodes\.rates\.measure is needed by a command's signature"):
+    with pytest.raises(ImportError, match=r"graspline\.reports\.rates\.measure is needed by a command's signature"):
         f"{later}"
 
 

@@ -30,7 +30,7 @@ from graspline.faults.kind import FaultKind
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.rendering.picture import Picture
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE

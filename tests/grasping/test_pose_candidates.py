@@ -16,7 +16,7 @@ from graspline.grasping.straight import ReachParameters, leans_rad
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.together import Planning, alone
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot

@@ -26,8 +26,8 @@ from graspline.grasping.reaching import (
 )
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
-from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import ROOM_CLEARANCE_M, CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.hsr import HSR

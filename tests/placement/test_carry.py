@@ -17,7 +17,7 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_ball, held_clearance
 from graspline.placement.parameters import CarryParameters

@@ -25,7 +25,7 @@ from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.machine import Result
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief, Perception
+from graspline.perception.core.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FINGER, HOME, SO101, moving_finger_m

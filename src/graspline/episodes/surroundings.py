@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from graspline.engine.protocol import Engine
 from graspline.execution.disturbance import Clear
 from graspline.kinematics.differential import ToolKinematics
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.spatial.rotations import matrix_from_quaternion
 

@@ -14,7 +14,7 @@ from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.envelopes import Envelope
 from graspline.motion.path import Path, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
 

@@ -15,7 +15,7 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import Command, Path
 from graspline.parameters import Parameters
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot

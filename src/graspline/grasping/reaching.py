@@ -19,9 +19,9 @@ from graspline.grasping.hand_poses import HandPose
 from graspline.kinematics.arms import whole_body_of
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.odometry_drift import Slip
 from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.refusal import Refusal

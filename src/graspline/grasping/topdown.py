@@ -21,7 +21,7 @@ from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.routes import by_home, route, straight
 from graspline.planning.together import Planning, together

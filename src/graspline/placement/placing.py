@@ -17,8 +17,8 @@ from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.held import held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of

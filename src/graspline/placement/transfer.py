@@ -13,8 +13,8 @@ from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.parameters import PlaceParameters

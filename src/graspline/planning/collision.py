@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
 from graspline.kinematics.followers import Followers
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.planning import wiring
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
 from graspline.robots.robot import Robot

@@ -21,8 +21,8 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
-from graspline.perception.beliefs import Belief, Perception
-from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.perception.core.beliefs import Belief, Perception
+from graspline.perception.core.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal

@@ -14,7 +14,7 @@ from graspline.grasping.grab_values import GrabVariables
 from graspline.machine.machine import Machine
 from graspline.machine.table import End
 from graspline.motion.joint_moves import joint_move
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.so101 import SO101
 from graspline.serve.live.commands import Command
 from graspline.serve.live.conductor import Conductor

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE, cube_table

@@ -15,7 +15,7 @@ from graspline.execution.requests import Announce, Look, Motion, ObjectSeen, Rep
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.so101 import FIXED_FACE_M, HOME, TIP_M
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.oranges.job import Cell

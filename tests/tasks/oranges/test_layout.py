@@ -10,7 +10,7 @@ import pytest
 from graspline.errors import InputError
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.plate import Resting
 from graspline.robots.so101 import BASE_FOOTPRINT_M, HOME, SO101
 from graspline.scenes.fruit_table import PLATE

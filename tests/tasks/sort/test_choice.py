@@ -14,7 +14,7 @@ from graspline.kinematics.arm import straight_down
 from graspline.kinematics.ur5e import ARM
 from graspline.motion.hops import Hop
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.tracks import Track
+from graspline.perception.belt.tracks import Track
 from graspline.refusal import Refusal
 from graspline.scenes.belt_line import BELT_X_M, OUTPUT_HALF_WIDTH_M, OUTPUTS
 from graspline.tasks.sort.choice import (

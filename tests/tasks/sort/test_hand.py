@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import Grasp
-from graspline.perception.tracks import Track
+from graspline.perception.belt.tracks import Track
 from graspline.tasks.sort.hand import HOME_YAW_RAD, HOP_M, grasps_of, landing, leaving, tool_height_m
 from graspline.tasks.sort.parameters import SIZES, GripParameters
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graspline.engine.actors import World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place
-from graspline.perception.belt_blocks import in_view_of
+from graspline.perception.belt.blocks import in_view_of
 from graspline.rendering.choose import open_renderer
 from graspline.scenes.belt_line import BELT, BELT_X_M, OUTPUTS, parked_m
 from graspline.tasks.sort.feeder import GONE_M, SENT_M

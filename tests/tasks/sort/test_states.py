@@ -14,7 +14,7 @@ from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Look, Motion, Reply, Solve
 from graspline.motion.guards import BothPadsTouch, HoldLost, TrackingError
 from graspline.motion.path import Command
-from graspline.perception.belt_blocks import BlockSeen
+from graspline.perception.belt.blocks import BlockSeen
 from graspline.rendering.picture import Picture
 from graspline.tasks.sort.choice import Catch, Going, plan_catch, ride_of, to_block
 from graspline.tasks.sort.layout import scene_of

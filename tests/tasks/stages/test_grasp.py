@@ -16,7 +16,7 @@ from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path
-from graspline.perception.beliefs import Belief, Perception
+from graspline.perception.core.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import HOME, LOWER, SO101

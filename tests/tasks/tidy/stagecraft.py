@@ -17,8 +17,8 @@ from graspline.kinematics import hsr
 from graspline.motion.guards import Rows, Tugged
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import UNKNOWN, Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import UNKNOWN, Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF, TABLE

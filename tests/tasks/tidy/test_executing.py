@@ -15,11 +15,11 @@ from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
 from graspline.kinematics import hsr
 from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
-from graspline.perception import slips
-from graspline.perception.beliefs import Belief
-from graspline.perception.clouds import view_of
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd import odometry_drift
+from graspline.perception.rgbd.clouds import view_of
+from graspline.perception.rgbd.odometry_drift import Slip
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.scenes.fittings import TABLE
@@ -290,7 +290,7 @@ class TestLookAgain:
 
     def test_a_thing_that_is_not_seen_again_is_where_another_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
         # Nothing hides it, and yet nothing is seen behind it.
-        monkeypatch.setattr(slips, "hidden_share", lambda thing, view: 0.0)
+        monkeypatch.setattr(odometry_drift, "hidden_share", lambda thing, view: 0.0)
         shift = np.array([0.02, -0.01, 0.0])
         beside = replace(NEIGHBOUR, position_m=NEIGHBOUR.position_m + shift)
         outcome = self.outcome(TableSeen(things=(beside,), house=HOUSE, view=DARK))

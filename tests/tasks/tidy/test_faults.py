@@ -18,7 +18,7 @@ from graspline.faults.catalogue import fault_kinds, find_fault
 from graspline.faults.context import FaultContext, Timed
 from graspline.faults.objects import REMOVE, SHOVE
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.hsr import HSR
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import belt_line

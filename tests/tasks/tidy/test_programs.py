@@ -15,9 +15,9 @@ from graspline.grasping.reaching import straight_path
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import Belief
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.odometry_drift import Slip
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.parameters import PROGRAMS
 from graspline.tasks.tidy.programs import (

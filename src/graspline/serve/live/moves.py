@@ -11,7 +11,7 @@ from graspline.evidence import Evidence, at_least
 from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import Collision, CollisionWorld
 from graspline.planning.in_plane import straight_in_plane
 from graspline.planning.routes import route, straight

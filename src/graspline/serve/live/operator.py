@@ -18,7 +18,7 @@ from graspline.kinematics.reach import TcpConvention, ToolPose
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.serve.live.commands import (

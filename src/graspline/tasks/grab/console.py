@@ -16,7 +16,7 @@ from graspline.grasping.grab_values import GrabPlan, GrabRefusal, GrabVariables
 from graspline.grasping.nearest import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed, plain
 from graspline.tasks.grab.layout import collision_world, query_for

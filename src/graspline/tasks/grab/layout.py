@@ -12,7 +12,7 @@ from graspline.grasping.grab import attempt
 from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together

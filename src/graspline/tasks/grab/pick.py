@@ -15,7 +15,7 @@ from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.parameters import PlaceParameters

@@ -16,8 +16,8 @@ from graspline.grasping.topdown import GraspPlan
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

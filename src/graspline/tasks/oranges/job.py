@@ -16,8 +16,8 @@ from graspline.execution.requests import Reply, Request
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, at_rest
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import no_support, plan_carry
 from graspline.placement.held import held_ball
 from graspline.placement.plate import Plate, Resting, inside_m

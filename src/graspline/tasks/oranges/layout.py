@@ -13,7 +13,7 @@ from graspline.grasping.candidates import ball_grasps
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld

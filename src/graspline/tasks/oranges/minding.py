@@ -16,7 +16,7 @@ from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import PlaceMoved
 from graspline.motion.joint_moves import brake, join, joint_move
 from graspline.motion.path import Command, Path, at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.job import (

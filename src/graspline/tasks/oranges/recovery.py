@@ -17,8 +17,8 @@ from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import no_support, plan_carry, plan_raise
 from graspline.placement.held import held_ball
 from graspline.placement.plate import Plate

@@ -11,7 +11,7 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.scenes.fruit_table import FLOOR_M, PLATE

@@ -19,7 +19,7 @@ from graspline.motion.hops import Clearance, Hop, HopQuery, plan_hop
 from graspline.motion.joint_moves import with_jaw
 from graspline.motion.path import Command, Path
 from graspline.motion.rides import Ride, bent_to, ride_along
-from graspline.perception.tracks import Track, Tracks
+from graspline.perception.belt.tracks import Track, Tracks
 from graspline.refusal import Refusal
 from graspline.scenes.belt_line import OUTPUTS
 from graspline.tasks.sort.cell import Cell, Departure

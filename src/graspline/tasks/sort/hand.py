@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.grasping.candidates import Grasp
 from graspline.motion.hops import Clearance
-from graspline.perception.tracks import Track
+from graspline.perception.belt.tracks import Track
 from graspline.robots.robot import Robot
 from graspline.spatial.rectangles import separation_m
 from graspline.tasks.sort.parameters import SIZES, GripParameters

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most
-from graspline.perception.tracks import Tracks, without
+from graspline.perception.belt.tracks import Tracks, without
 from graspline.tasks.sort.hand import DOWNSTREAM_M, UPSTREAM_M
 from graspline.tasks.sort.parameters import Sort
 

@@ -18,8 +18,8 @@ from graspline.motion.guards import BothPadsTouch, HoldLost
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
-from graspline.perception.belt_blocks import BlockSeen
-from graspline.perception.tracks import without
+from graspline.perception.belt.blocks import BlockSeen
+from graspline.perception.belt.tracks import without
 from graspline.refusal import Refusal
 from graspline.tasks.sort.cell import Cell, Departure, departing
 from graspline.tasks.sort.choice import (

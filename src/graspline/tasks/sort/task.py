@@ -11,8 +11,8 @@ from graspline.evidence import Evidence, at_least, at_most
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
-from graspline.perception.belt_blocks import BlockSeen
-from graspline.perception.tracks import follow
+from graspline.perception.belt.blocks import BlockSeen
+from graspline.perception.belt.tracks import follow
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.cell import Cell, Departure

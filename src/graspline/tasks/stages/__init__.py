@@ -11,7 +11,7 @@ and returns a `Draw` made with `table_start` and `table_variation`.
 ('look', ('success',))
 """
 
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal

@@ -18,7 +18,7 @@ from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMove
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move, joint_move
 from graspline.motion.path import Path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot

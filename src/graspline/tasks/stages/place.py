@@ -17,8 +17,8 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer

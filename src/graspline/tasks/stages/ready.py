@@ -13,7 +13,7 @@ from graspline.errors import WiringError
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together

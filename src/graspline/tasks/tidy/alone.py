@@ -13,8 +13,8 @@ from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import tool_of
 from graspline.kinematics.followers import Followers
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of

@@ -18,8 +18,8 @@ from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
 from graspline.tasks.tidy.house import House, around, whole

@@ -14,9 +14,9 @@ from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import slip_between, unknown_before
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.house import House, Known, around

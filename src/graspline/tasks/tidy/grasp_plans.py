@@ -26,8 +26,8 @@ from graspline.grasping.reaching import (
     tool_of,
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
-from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.perception.core.held import HeldObject
 from graspline.refusal import Refusal
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import wrap

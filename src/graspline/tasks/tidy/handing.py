@@ -14,7 +14,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End
 from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.tasks.tidy.house import House, around
 from graspline.tasks.tidy.moving import (
     Cell,

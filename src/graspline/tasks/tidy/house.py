@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.reaching import Surroundings
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.odometry_drift import Slip
 from graspline.scenes.fittings import Fitting, Slab
 from graspline.scenes.household import KNOWN
 from graspline.scenes.room import WALL_X_M, WALL_Y_M

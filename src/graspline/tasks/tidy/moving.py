@@ -17,8 +17,8 @@ from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.waypoints import through
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose

@@ -16,8 +16,8 @@ from graspline.grasping.reaching import Reach, Todo, in_the_way, todo_after
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
-from graspline.perception.beliefs import Belief
-from graspline.perception.slips import Slip, gone_evidence, shown_since, slip_between, slip_of, slip_since
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.odometry_drift import Slip, gone_evidence, shown_since, slip_between, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.house import House, Known, around
 from graspline.tasks.tidy.moving import BLOCKED, Cell, Stopped, play, straight, travel

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import UP, Reach, ReachQuery, Step, Surroundings, first_reach, order
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose

@@ -15,10 +15,10 @@ from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.kept import moved_m
-from graspline.perception.slips import slip_between, unknown_before
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.change_detection import moved_m
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
 from graspline.tasks.tidy.areas import Area, area_of
 from graspline.tasks.tidy.house import House, around
 from graspline.tasks.tidy.moving import (

@@ -13,10 +13,10 @@ from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.kept import is_alike, is_new, moved_m
-from graspline.perception.slips import slip_between, unknown_before
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.change_detection import is_alike, is_new, moved_m
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover

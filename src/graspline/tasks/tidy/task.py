@@ -15,7 +15,7 @@ from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
 from graspline.grasping.reaching import order
-from graspline.perception.beliefs import UNKNOWN, Belief
+from graspline.perception.core.beliefs import UNKNOWN, Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE
