@@ -27,12 +27,12 @@ import numpy as np
 from gpu_pictures import rate, starts
 
 from graspline import find_task
-from graspline.datasets.films import Pixels
-from graspline.datasets.generate import Tally, fill, generate
-from graspline.datasets.laying import Ahead
-from graspline.datasets.rows import Rejected, Row
-from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Drawn, do
+from graspline.datasets.format.rows import Rejected, Row
+from graspline.datasets.format.settings import DatasetSettings, settings_of
+from graspline.datasets.format.video import Pixels
+from graspline.datasets.write.episode_files import Ahead
+from graspline.datasets.write.generate import Tally, fill, generate
+from graspline.datasets.write.jobs import Drawn, do
 from graspline.episodes.processes import cores
 from graspline.episodes.views import View, parse_views
 from graspline.gpu.choose import GPU

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from graspline import TASKS, Scenario
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.reproduction import Recording, reproduce, thinned
 from graspline.episodes.statistics import rate_text

@@ -40,7 +40,7 @@ PRIVATE_USES = {
     ("examples/policies/state_policy.py", "graspline.kinematics.so101"): "gives a network places around the pan axis",
     ("examples/policies/state_policy.py", "graspline.episodes.statistics"): _STATISTICS,
     ("examples/policies/dagger.py", "graspline.episodes.statistics"): _STATISTICS,
-    ("examples/policies/render_frames.py", "graspline.datasets.store"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.datasets.format.store"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.episodes.units"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.episodes.views"): _RENDERS,
     ("examples/policies/render_frames.py", "graspline.rendering.choose"): _RENDERS,

@@ -23,7 +23,7 @@ import pyarrow.dataset
 from act_files import RENDERED, episodes_of
 from numpy.typing import NDArray
 
-from graspline.datasets.store import Dataset, origin_in
+from graspline.datasets.format.store import Dataset, origin_in
 from graspline.episodes.units import units_of
 from graspline.episodes.views import View, parse_views
 from graspline.rendering.choose import open_renderer

@@ -16,8 +16,8 @@ import graspline.cli.evaluate
 import graspline.cli.generate
 import graspline.cli.run
 import graspline.gpu.choose
-from graspline.datasets.generate import Tally
-from graspline.datasets.settings import DatasetSettings
+from graspline.datasets.format.settings import DatasetSettings
+from graspline.datasets.write.generate import Tally
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.errors import EnvironmentProblem

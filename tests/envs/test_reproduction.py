@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.datasets.generate import generate
-from graspline.datasets.pool import LocalPool
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.settings import settings_of
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.write.generate import generate
+from graspline.datasets.write.pool import LocalPool
 from graspline.envs.reproduction import Recording, recited, reproduce, thinned
 from graspline.episodes.run import run_scenarios
 from graspline.errors import InputError

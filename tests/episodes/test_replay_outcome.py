@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.datasets.retelling import Played
+from graspline.datasets.format.log_reader import Played
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place
 from graspline.envs.evaluation import PolicyPilot

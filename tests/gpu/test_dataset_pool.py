@@ -18,15 +18,15 @@ from pathlib import Path
 import pytest
 
 from datasets.conftest import cube_settings
-from datasets.test_pool import runs, waited
-from graspline.datasets.doctor import examine
-from graspline.datasets.generate import Tally, generate
-from graspline.datasets.recording import Recording
-from graspline.datasets.replay import rerun
-from graspline.datasets.rows import Rejected
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
-from graspline.datasets.work import Attempts, Drawing
+from datasets.write.test_pool import runs, waited
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.check.replay import rerun
+from graspline.datasets.format.recording import Recording
+from graspline.datasets.format.rows import Rejected
+from graspline.datasets.format.settings import settings_of
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.write.generate import Tally, generate
+from graspline.datasets.write.jobs import Attempts, Drawing
 from graspline.episodes.views import View
 from graspline.episodes.workers import Failure
 from graspline.errors import EnvironmentProblem
@@ -271,7 +271,7 @@ PARENT = """
 import os, signal, sys, threading
 from pathlib import Path
 from gpu.test_dataset_pool import SETTINGS, descendants, waited
-from graspline.datasets.generate import generate
+from graspline.datasets.write.generate import generate
 from graspline.gpu.dataset_pool import GpuPool
 
 def die():

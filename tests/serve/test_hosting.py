@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.scenes.block_table import block_table
 from graspline.serve.archive import open_archive
 from graspline.serve.hosting import Hosted, Way, hosted

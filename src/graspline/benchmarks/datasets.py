@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.benchmarks.episodes import Figure, Part, Say
-from graspline.datasets.films import ENCODER
-from graspline.datasets.generate import generate
-from graspline.datasets.pool import LocalPool
-from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Attempts, Drawing, attempt, draw
+from graspline.datasets.format.recording import Recording
+from graspline.datasets.format.settings import DatasetSettings, settings_of
+from graspline.datasets.format.video import ENCODER
+from graspline.datasets.write.generate import generate
+from graspline.datasets.write.jobs import Attempts, Drawing, attempt, draw
+from graspline.datasets.write.pool import LocalPool
 from graspline.episodes.processes import environment
 from graspline.episodes.views import View
 from graspline.episodes.workers import ENVIRONMENT

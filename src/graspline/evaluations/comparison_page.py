@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from graspline.datasets.style import STYLE
+from graspline.datasets.report.style import STYLE
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.comparison import Comparison
 from graspline.evaluations.factor_tables import LEVEL, Factor

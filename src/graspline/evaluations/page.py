@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from graspline.datasets.charts import rate_bar, rate_columns
-from graspline.datasets.heatmap import outcome_map
-from graspline.datasets.style import STYLE
-from graspline.datasets.summary import Spot
+from graspline.datasets.report.charts import rate_bar, rate_columns
+from graspline.datasets.report.heatmap import outcome_map
+from graspline.datasets.report.style import STYLE
+from graspline.datasets.report.summary import Spot
 from graspline.episodes.failures import MODES
 from graspline.episodes.statistics import wilson
 from graspline.evaluations.factor_tables import LEAST_DIFFERENT, LEAST_EPISODES, LEVEL, Factor, shuffles_for

@@ -17,11 +17,11 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
 
-from graspline.datasets.pool import LocalPool
-from graspline.datasets.recording import Recording
-from graspline.datasets.rows import Rejected
-from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.work import LIMIT_S, Attempts, Order, do, judged, render_elsewhere
+from graspline.datasets.format.recording import Recording
+from graspline.datasets.format.rows import Rejected
+from graspline.datasets.format.settings import DatasetSettings
+from graspline.datasets.write.jobs import LIMIT_S, Attempts, Order, do, judged, render_elsewhere
+from graspline.datasets.write.pool import LocalPool
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.workers import (
     ENVIRONMENT,

@@ -22,9 +22,9 @@ from graspline.serve.live.teleop import RecordingPlace
 from graspline.tasks.task import Task
 
 if TYPE_CHECKING:
-    from graspline.datasets.rows import Row
-    from graspline.datasets.store import Dataset
-    from graspline.datasets.writer import Writer
+    from graspline.datasets.format.rows import Row
+    from graspline.datasets.format.store import Dataset
+    from graspline.datasets.write.writer import Writer
 
 # What writes datasets is imported where one is written: it takes a quarter of a second, in which a server is awaited.
 _MOST = 20
@@ -75,7 +75,7 @@ class Archive:
             recent = {name: partial(_same, each) for name, each in self._episodes.items() if f" {task}," in name}
         if self._writer is None or self._writer.settings.task != task or not self._writer.committed:
             return recent
-        from graspline.datasets.store import Dataset
+        from graspline.datasets.format.store import Dataset
 
         dataset = Dataset.open(self._writer.root)
         kept = {
@@ -85,8 +85,8 @@ class Archive:
         return {**kept, **recent}
 
     def _write(self, writer: Writer, episode: Episode) -> Row:
-        from graspline.datasets.recording import recording_of
-        from graspline.datasets.work import Drawing, draw, is_kept
+        from graspline.datasets.format.recording import recording_of
+        from graspline.datasets.write.jobs import Drawing, draw, is_kept
 
         scenario = episode.scenario
         if scenario.task.name != writer.settings.task:
@@ -101,7 +101,7 @@ class Archive:
 
 
 def _seeds_in(root: Path) -> set[int]:
-    from graspline.datasets.store import Dataset
+    from graspline.datasets.format.store import Dataset
 
     return {row["seed"] for row in Dataset.open(root).rows}
 
@@ -120,8 +120,8 @@ def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Pat
     if folder is None:
         yield Archive(None)
         return
-    from graspline.datasets.settings import settings_of
-    from graspline.datasets.writer import open_writer
+    from graspline.datasets.format.settings import settings_of
+    from graspline.datasets.write.writer import open_writer
 
     views = views_of(task.scene(parameters), DEFAULT_VIEWS)
     settings = settings_of(

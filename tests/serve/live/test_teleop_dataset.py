@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graspline.datasets.doctor import examine
-from graspline.datasets.replay import rerun
-from graspline.datasets.store import Dataset
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.check.replay import rerun
+from graspline.datasets.format.store import Dataset
 from graspline.serve.archive import open_archive
 from graspline.serve.live.commands import BeginTeleop, EndTeleop, Record, RunTask
 from graspline.tasks.lift_cube import LIFT_CUBE

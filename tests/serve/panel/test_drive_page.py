@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.serve.hosting import Hosted
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.lift_cube import LiftCube

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.serve.hosting import Hosted
 from graspline.tasks.catalogue import find_task
 
