@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graspline.engine.raw import raw_ticks
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import Interface, interface_of
-from graspline.envs.reproduction import thinned
+from graspline.envs.recorded_actions import thinned
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

@@ -41,7 +41,7 @@ from graspline.episodes.render_pool import RenderPool
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.gpu.choose import open_engine
-from graspline.rendering.sources import OpenSource, PictureJob
+from graspline.rendering.batches import OpenSource, PictureJob
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 

@@ -26,7 +26,7 @@ from graspline.episodes.films.frames import film_view
 from graspline.episodes.films.framing import frame_episode
 from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX
 from graspline.rendering.choose import open_renderer
-from graspline.rendering.dressing import dressed
+from graspline.rendering.film_look import dressed
 from graspline.rendering.video import VideoWriter
 from graspline.scenes.scene import Scene
 

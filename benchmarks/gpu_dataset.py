@@ -33,8 +33,8 @@ from graspline.datasets.format.video import Pixels
 from graspline.datasets.write.episode_files import Ahead
 from graspline.datasets.write.generate import Tally, fill, generate
 from graspline.datasets.write.jobs import Drawn, do
+from graspline.episodes.camera_views import View, parse_views
 from graspline.episodes.processes import cores
-from graspline.episodes.views import View, parse_views
 from graspline.gpu.choose import GPU
 from graspline.gpu.dataset_pool import GpuPool
 from graspline.gpu.looks import Looks

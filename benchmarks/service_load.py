@@ -25,11 +25,11 @@ import httpx
 import numpy as np
 from websockets.asyncio.client import connect
 
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
 from graspline.serve.http.server import serve
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import RunTask
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
 from graspline.tasks.catalogue import find_task
 

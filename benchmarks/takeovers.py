@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from graspline import TASKS, Scenario
 from graspline.envs.evaluation import PolicyPilot
+from graspline.envs.failure_watch import TakeoverParameters
 from graspline.envs.interface import Interface, Observation, interface_of
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.takeover import TakeoverPilot
-from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.episode import Episode, Transition
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.statistics import rate_text

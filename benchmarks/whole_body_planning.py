@@ -33,7 +33,7 @@ from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import multiply, rotation_x, rotation_y, rotation_z
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.postures import before
 
 Array = NDArray[np.float64]

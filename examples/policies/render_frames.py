@@ -24,8 +24,8 @@ from act_files import RENDERED, episodes_of
 from numpy.typing import NDArray
 
 from graspline.datasets.format.store import Dataset, origin_in
+from graspline.episodes.camera_views import View, parse_views
 from graspline.episodes.units import units_of
-from graspline.episodes.views import View, parse_views
 from graspline.rendering.choose import open_renderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation

@@ -22,7 +22,7 @@ import graspline.episodes.films.film
 import graspline.episodes.films.frames
 import graspline.rendering.choose
 import graspline.scenes.scene
-from graspline.cli.in_order import InOrder
+from graspline.cli.seed_order import InOrder
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

@@ -16,7 +16,7 @@ from graspline.datasets.format.settings import DatasetSettings, settings_of
 from graspline.datasets.write.generate import generate
 from graspline.datasets.write.jobs import Attempts, Drawing, Drawn, attempt, draw
 from graspline.datasets.write.pool import Order, block_for_each, do
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.episodes.workers import Filled
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 

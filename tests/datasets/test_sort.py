@@ -18,7 +18,7 @@ from graspline.datasets.format.settings import settings_of
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.report.page import report_page
 from graspline.datasets.write.generate import generate
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.evidence import passes
 from graspline.parameters import load
 from graspline.tasks.sort.parameters import Sort

@@ -21,12 +21,12 @@ from graspline.datasets.format.tables import numbers_in
 from graspline.datasets.report.page import report_page
 from graspline.datasets.write.generate import generate
 from graspline.datasets.write.jobs import Attempts, attempt
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import PilotOrder, Ruling
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import PilotOrder, Ruling
 from graspline.errors import InputError
 from graspline.evidence import at_most
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 

@@ -19,12 +19,12 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place, Push
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
-from graspline.episodes.onlookers import Instant
+from graspline.episodes.observers import Instant
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
-from graspline.execution.happenings import Entered, Finished, Happening, Looked
+from graspline.execution.notifications import Entered, Finished, Happening, Looked
 from graspline.execution.requests import Reply, pictured
 from graspline.faults.kind import FaultKind
 from graspline.machine.machine import Machine

@@ -15,7 +15,7 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, Observation
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import LocalPolicies, Policy
-from graspline.envs.reproduction import recited
+from graspline.envs.recorded_actions import recited
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

@@ -27,7 +27,7 @@ from graspline.datasets.format.settings import settings_of
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.write.generate import Tally, generate
 from graspline.datasets.write.jobs import Attempts, Drawing
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.episodes.workers import Failure
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes

@@ -9,8 +9,8 @@ import pytest
 
 from graspline.gpu.pictures import WarpPictures
 from graspline.gpu.renderer import WarpRenderer
+from graspline.rendering.batches import PictureJob
 from graspline.rendering.picture import Picture
-from graspline.rendering.sources import PictureJob
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
 

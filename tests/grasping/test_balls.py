@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import BallJaw, Grasp, JawParameters, ball_grasps, ball_open_rad, ball_touch_rad
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Path, at_rest, check_path

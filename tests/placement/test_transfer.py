@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.perception.core.beliefs import Belief

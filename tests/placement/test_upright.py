@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from grasping.things import asked, thing, world
 from graspline.evidence import passes
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabPlan
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_values import GrabPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.perception.core.beliefs import Belief

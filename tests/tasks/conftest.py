@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import at_rest
 from graspline.perception.core.beliefs import Belief

@@ -18,7 +18,7 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import Evidence, passes
-from graspline.execution.happenings import Entered, Happening
+from graspline.execution.notifications import Entered, Happening
 from graspline.execution.requests import Announce, Look, Motion, Solve, Within
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import PAN_X_M, forward

@@ -27,8 +27,8 @@ from graspline.datasets.format.video import ENCODER
 from graspline.datasets.write.generate import generate
 from graspline.datasets.write.jobs import Attempts, Drawing, attempt, draw
 from graspline.datasets.write.pool import LocalPool
+from graspline.episodes.camera_views import View
 from graspline.episodes.processes import environment
-from graspline.episodes.views import View
 from graspline.episodes.workers import ENVIRONMENT
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.stage import VISIBLE_GROUPS

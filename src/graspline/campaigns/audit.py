@@ -16,12 +16,12 @@ import numpy as np
 from graspline.campaigns.baseline import HANG_S, Calm, leaf_states, rehearse, senseless
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
-from graspline.episodes.onlookers import Instant
+from graspline.episodes.observers import Instant
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.evidence import Evidence, Measurement, failures, passes
-from graspline.execution.happenings import Ended, Happening
+from graspline.execution.notifications import Ended, Happening
 from graspline.faults.catalogue import own_fault_names
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task

@@ -9,10 +9,10 @@ from typing import Any
 from graspline.engine.events import Place
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import INTERRUPTED, Episode
-from graspline.episodes.onlookers import Instant
+from graspline.episodes.observers import Instant
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.execution.happenings import Applied, Ended, Entered, Happening, Looked
+from graspline.execution.notifications import Applied, Ended, Entered, Happening, Looked
 from graspline.faults.catalogue import find_fault
 from graspline.faults.context import pads_press
 from graspline.faults.kind import Rehearsed

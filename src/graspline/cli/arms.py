@@ -12,7 +12,7 @@ import yaml
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import steps
-from graspline.cli.working import working
+from graspline.cli.status_line import working
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of

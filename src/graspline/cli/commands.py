@@ -16,11 +16,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from graspline.choices import DEMO_GOAL, FIRST_TASK
+from graspline.cli.deferred_imports import lazily, load
 from graspline.cli.interrupts import STOPS
-from graspline.cli.lazily import lazily, load
-from graspline.cli.mistakes import in_our_words
+from graspline.cli.option_errors import in_our_words
+from graspline.cli.status_line import working
 from graspline.cli.usage import Command
-from graspline.cli.working import working
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 

@@ -35,7 +35,7 @@ from graspline.cli.options import (
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
-from graspline.cli.working import working
+from graspline.cli.status_line import working
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source

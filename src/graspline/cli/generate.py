@@ -44,7 +44,7 @@ from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import success_text
-from graspline.cli.working import working
+from graspline.cli.status_line import working
 from graspline.datasets.format.index import INFO
 from graspline.datasets.format.rows import Row
 from graspline.datasets.format.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
@@ -54,9 +54,9 @@ from graspline.datasets.write.jobs import NOT_CERTIFIED, fly_with
 from graspline.datasets.write.pool import LocalPool, Pool
 from graspline.datasets.write.ray_cluster import RayPool
 from graspline.engine.protocol import EngineKind
+from graspline.episodes.camera_views import ticks_per_frame, views_of
 from graspline.episodes.processes import cores
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.episodes.views import ticks_per_frame, views_of
 from graspline.episodes.workers import Prepare
 from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW

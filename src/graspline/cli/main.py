@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Callable
 
 from graspline.cli import streams
+from graspline.cli.deferred_imports import forget
 from graspline.cli.interrupts import STOPS
-from graspline.cli.lazily import forget
 from graspline.cli.logs import show_warnings
 from graspline.errors import GrasplineError
 

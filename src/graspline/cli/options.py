@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graspline.choices import ASPECTS, EngineChoice
-from graspline.cli.working import working
+from graspline.cli.status_line import working
 from graspline.engine.protocol import EngineKind
 from graspline.episodes.fault_injection import faults_in, parse_faults
 from graspline.errors import InputError, WiringError, nearest, together

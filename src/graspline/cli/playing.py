@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import WIDTH, tell_saved
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
+from graspline.cli.seed_order import InOrder
 from graspline.cli.streams import unread
 from graspline.episodes.episode import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.films.film import FilmStopped, film

@@ -35,14 +35,14 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.questions import TerminalQuestions, keyboard
 from graspline.cli.run_progress import RunProgress
+from graspline.cli.status_line import working
 from graspline.cli.view import Viewer
-from graspline.cli.working import working
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
 from graspline.episodes.films.film import SUFFIXES
 from graspline.episodes.films.frames import film_view
-from graspline.episodes.narrator import Narrator
+from graspline.episodes.log_lines import Narrator
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario

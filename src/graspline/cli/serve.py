@@ -18,7 +18,7 @@ from graspline.cli.questions import keyboard
 from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
 from graspline.serve.archive import open_archive
-from graspline.serve.live.bench import first_seed
+from graspline.serve.live.server_context import first_seed
 
 if TYPE_CHECKING:
     from graspline.serve.hosting import Hosted

@@ -8,7 +8,7 @@ from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import Interface
 from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
-from graspline.rendering.sources import OpenSource, PictureSource
+from graspline.rendering.batches import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.card import episode_card, episode_line
 from graspline.episodes.failures import Failure
 from graspline.episodes.fault_injection import Strike
 from graspline.episodes.log import EpisodeLog
+from graspline.episodes.notebook_card import episode_card, episode_line
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, EvidenceTable, passes
-from graspline.execution.happenings import Answered, Then
+from graspline.execution.notifications import Answered, Then
 from graspline.tasks.task import Draw, Instruction
 
 if TYPE_CHECKING:

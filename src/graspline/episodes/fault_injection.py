@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from graspline.episodes.event_words import effect_of
+from graspline.episodes.event_text import effect_of
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Ended, Entered, Happening, Struck, Targeted
+from graspline.execution.notifications import Ended, Entered, Happening, Struck, Targeted
 from graspline.faults.catalogue import fault_kinds, fault_names, find_fault
 from graspline.faults.context import Deed, FaultContext
 from graspline.parameters.notation import printable

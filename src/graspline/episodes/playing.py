@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import Episode
-from graspline.episodes.onlookers import Witness
+from graspline.episodes.observers import Witness
 from graspline.episodes.processes import cores
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

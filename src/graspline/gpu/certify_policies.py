@@ -15,9 +15,9 @@ from graspline.engine.events import Event
 from graspline.envs.interface import Array, Interface
 from graspline.episodes.episode import POLICY_ERROR, Episode
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.referee import Referee
 from graspline.episodes.replay_outcome import Bookkeeper, ended_in
 from graspline.episodes.snapshots import snapshot_of
+from graspline.episodes.success_by_truth import Referee
 from graspline.gpu.certify import has_broken_down
 
 

@@ -20,11 +20,11 @@ import numpy as np
 import warp
 from numpy.typing import NDArray
 
+from graspline.engine.control_delay import Wires
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import Edits, felt
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
-from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.gpu.kernels import find_sick, place_fixed
 from graspline.gpu.lane_models import LaneModels, Singles

@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.engine.control_delay import Wires
 from graspline.engine.events import Change, CorruptControl, Event, Place, Push
 from graspline.engine.lane_edits import Edits, felt
 from graspline.engine.layout import layout_of
 from graspline.engine.protocol import Engine, EngineKind, Saved
-from graspline.engine.wires import Wires
 from graspline.errors import EnvironmentProblem, WiringError
 from graspline.gpu.lane_models import LaneModels, Singles
 from graspline.scenes.scene import Scene

@@ -9,8 +9,8 @@ import numpy as np
 
 from graspline.gpu.looks import Looks, Singles, what_warp_cannot_draw
 from graspline.gpu.renderer import WarpRenderer
+from graspline.rendering.batches import PictureJob, PictureSource
 from graspline.rendering.picture import Picture, Pixels
-from graspline.rendering.sources import PictureJob, PictureSource
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import log_of
-from graspline.episodes.onlookers import Witness
+from graspline.episodes.observers import Witness
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.run import run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
-from graspline.execution.track import Track
+from graspline.execution.lane_recording import Track
 from graspline.gpu.choose import GPU, open_gpu_engine
 from graspline.gpu.engine_server import Board, Hub, Shard, Spent, conduct
 from graspline.scenes.variation import Variation

@@ -11,9 +11,9 @@ from typing import Any
 
 from graspline.episodes.episode import Episode
 from graspline.episodes.films.film import Moment
-from graspline.episodes.onlookers import Instant
+from graspline.episodes.observers import Instant
 from graspline.evidence import Evidence, passes
-from graspline.execution.happenings import Ended, Happening
+from graspline.execution.notifications import Ended, Happening
 from graspline.reports.pages import page, table
 from graspline.tasks.task import Claim
 from graspline.wording import counted, quantity

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graspline.choices import DEFAULT_VIEWS
+from graspline.episodes.camera_views import views_of
 from graspline.episodes.episode import Episode
-from graspline.episodes.views import views_of
 from graspline.errors import InputError
 from graspline.execution.drivers import TELEOP
 from graspline.parameters import Parameters

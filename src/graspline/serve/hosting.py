@@ -13,12 +13,12 @@ from graspline.faults.catalogue import fault_kinds
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.serve.archive import Archive
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
 from graspline.serve.http.server import serve
 from graspline.serve.http.viser_front import open_viser
-from graspline.serve.live.bench import Bench, console_for, first_seed
 from graspline.serve.live.commands import Refresh, ReplayEpisode
+from graspline.serve.live.server_context import Bench, console_for, first_seed
 from graspline.serve.live.session import Session
 from graspline.serve.panel.overlay import with_overlay
 from graspline.serve.panel.panel import Panel

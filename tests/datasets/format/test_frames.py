@@ -24,8 +24,8 @@ from graspline.datasets.format.frames import (
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.settings import DatasetSettings
 from graspline.engine.events import Blind, Place, See
+from graspline.episodes.camera_views import View
 from graspline.episodes.units import CONVENTIONS, Convention, units_of
-from graspline.episodes.views import View
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 

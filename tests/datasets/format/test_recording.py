@@ -20,7 +20,7 @@ from graspline.episodes.log import replay_log
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
-from graspline.execution.happenings import EndsAs
+from graspline.execution.notifications import EndsAs
 from graspline.parameters import build
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.variation import Edit, Variation

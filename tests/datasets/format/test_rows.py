@@ -35,8 +35,8 @@ from graspline.datasets.format.rows import (
     video_slot,
 )
 from graspline.datasets.format.stats import PictureStats, Stats, stats_of
-from graspline.episodes.views import View
-from graspline.execution.happenings import EndsAs
+from graspline.episodes.camera_views import View
+from graspline.execution.notifications import EndsAs
 
 VIEW = View("front", 64, 48)
 REJECTED = Rejected(seed=2, verdict="not_grasped", state="close", cause="gap 0 m (limit >= 0.01 m)")

@@ -17,7 +17,7 @@ from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.settings import DatasetSettings
 from graspline.datasets.format.video import Film, Mp4, film, in_video_colours, number_on, numbered, open_view
 from graspline.engine.events import Blind, See
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.scenes.cube_table import cube_table
 
 from ..conftest import cube_settings

@@ -12,7 +12,7 @@ from graspline.datasets.format.rows import Rejected, log_file, rejected_in
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.report.summary import summarise
 from graspline.errors import DatasetProblem
-from graspline.execution.happenings import EndsAs
+from graspline.execution.notifications import EndsAs
 
 MISSED = Rejected(seed=7, verdict="missed", state="close", cause="gap 0 m (limit >= 1 m)", lay_at_m=(0.2, -0.1))
 

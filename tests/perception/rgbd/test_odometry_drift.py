@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graspline.evidence import passes
-from graspline.grasping.reaching import Reach, straight_path, todo_after
+from graspline.grasping.whole_body_reach import Reach, straight_path, todo_after
 from graspline.kinematics import hsr
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.rgbd.change_detection import Sight
@@ -27,7 +27,7 @@ from graspline.perception.rgbd.odometry_drift import (
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.house import solids_of
+from graspline.tasks.tidy.believed_room import solids_of
 from graspline.tasks.tidy.sight import TableSeen
 from perception.rgbd.depth_pictures import CAMERA_M, R_OC, box_depth, picture_of, table_depth
 from tasks.tidy.stagecraft import HOUSE, READY, TABLE_M, Array, pose_of, solid

@@ -9,10 +9,10 @@ from typing import cast
 import httpx
 import pytest
 
+from graspline.serve.http.access import Door, address
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door, address
 from graspline.serve.http.server import Served, serve
-from graspline.serve.live.bench import Bench
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
 
 from .stand_in import PATIENCE_S, StandIn, bench_of

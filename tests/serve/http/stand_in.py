@@ -12,9 +12,9 @@ import numpy as np
 from graspline.evidence import at_least, at_most
 from graspline.scenes.variation import Variation
 from graspline.serve.live import commands
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import Command, Ticket
 from graspline.serve.live.lease import Lease
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
 from graspline.serve.live.snapshot import HistoryEntry, Snapshot
 from graspline.spatial.poses import Pose

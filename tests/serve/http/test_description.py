@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from graspline.serve.http.access import Door
+from graspline.serve.http.access_middleware import Limits
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
-from graspline.serve.http.guard import Limits
 from graspline.serve.http.server import serve
 from graspline.serve.live.lease import Lease
 

@@ -10,12 +10,12 @@ import httpx
 import pytest
 
 from graspline.episodes.episode import Episode
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
 from graspline.serve.http.drive_routes import DriveBody
 from graspline.serve.http.server import serve
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import Drive, EndTeleop, KeepDriving, ToolTarget
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
 from graspline.tasks.catalogue import find_task
 

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from graspline.serve.http.answers import State
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
+from graspline.serve.http.response_models import State
 from graspline.serve.http.server import Served, serve
-from graspline.serve.live.bench import Bench, console_for
+from graspline.serve.live.server_context import Bench, console_for
 from graspline.serve.live.session import Session
 from graspline.tasks.catalogue import find_task
 

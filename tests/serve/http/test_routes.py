@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from graspline.serve.http.answers import State
+from graspline.serve.http.response_models import State
 from graspline.serve.live import commands
 
 from .conftest import Place

@@ -17,8 +17,8 @@ from websockets.sync.client import connect
 
 import graspline.serve.http.server
 from graspline.errors import EnvironmentProblem
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
 from graspline.serve.http.server import bind, serve
 from graspline.tasks.console import Refused
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from graspline.serve.http.answers import State
+from graspline.serve.http.response_models import State
 from graspline.serve.http.streams import STATES_HZ, Stream, transitions
 from graspline.serve.live.snapshot import HistoryEntry
 
 from .conftest import Place
 from .stand_in import JPEG, PATIENCE_S, first_snapshot
-from .test_guard import status_of_socket
+from .test_access_middleware import status_of_socket
 
 
 def test_states_come_thirty_times_a_second_and_are_whole(place: Place) -> None:

@@ -21,14 +21,14 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+from graspline.serve.http.access import Door
 from graspline.serve.http.app import guarded_app
-from graspline.serve.http.door import Door
 from graspline.serve.http.server import serve
 from graspline.serve.http.viser_front import ViserFront, open_viser
 
 from .conftest import Place
 from .stand_in import PATIENCE_S, StandIn, bench_of
-from .test_guard import WRONG, headers_of, status_of_socket
+from .test_access_middleware import WRONG, headers_of, status_of_socket
 
 SPOKEN = Subprotocol(f"viser-v{viser.__version__}")
 

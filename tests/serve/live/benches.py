@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from graspline.execution.requests import Motion, Reply, Solve
-from graspline.grasping.grab_values import GrabVariables
+from graspline.grasping.commanded_grasp_values import GrabVariables
 from graspline.machine.machine import Machine
 from graspline.machine.table import End
 from graspline.motion.joint_moves import joint_move
 from graspline.perception.core.beliefs import Belief
 from graspline.robots.so101 import SO101
 from graspline.serve.live.commands import Command
-from graspline.serve.live.conductor import Conductor
+from graspline.serve.live.lane_controller import Conductor
 from graspline.serve.live.operator import Order
 from graspline.serve.live.snapshot import Snapshot
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result

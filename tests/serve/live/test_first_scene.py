@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graspline.episodes.scenario import Scenario
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabPlan
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_values import GrabPlan
 from graspline.parameters import build
-from graspline.serve.live.bench import first_seed
+from graspline.serve.live.server_context import first_seed
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.grab.layout import objects_at_start, query_for
 from graspline.tasks.grab.parameters import Grab

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.grasping.grab_checks import jaws_for
-from graspline.grasping.grab_values import GrabVariables, Jaws
+from graspline.grasping.commanded_grasp_checks import jaws_for
+from graspline.grasping.commanded_grasp_values import GrabVariables, Jaws
 from graspline.robots.so101 import SO101
-from graspline.serve.live.bench import console_for
 from graspline.serve.live.commands import (
     CheckReachable,
     GraspClose,
@@ -23,6 +22,7 @@ from graspline.serve.live.commands import (
     SetVariables,
     StrikeFault,
 )
+from graspline.serve.live.server_context import console_for
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.console import Done
 from graspline.tasks.grab.console import GrabConsole

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from graspline.scenes.meshes.store import solid_of
-from graspline.serve.live.bench import console_for
 from graspline.serve.live.commands import CheckReachable, MoveToGrab, Pick, Preview, Refresh, Select, WithdrawObject
+from graspline.serve.live.server_context import console_for
 from graspline.tasks.console import Done, PostObject, Refused
 from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters
 from graspline.tasks.grab.task import GRAB

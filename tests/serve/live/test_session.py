@@ -19,7 +19,7 @@ from graspline.execution.requests import Reply, solved
 from graspline.machine.outcome import Outcome, Stage
 from graspline.robots.so101 import SO101
 from graspline.serve.live.commands import Home, Jog, Record, ResetScene, RunTask, Select, StrikeFault, Zero
-from graspline.serve.live.conductor import Conductor
+from graspline.serve.live.lane_controller import Conductor
 from graspline.serve.live.pace import Pacer
 from graspline.serve.live.session import Session
 from graspline.serve.live.snapshot import Snapshot

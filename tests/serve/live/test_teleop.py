@@ -10,7 +10,6 @@ from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
 from graspline.evidence import passes
 from graspline.execution.drivers import TELEOP
-from graspline.serve.live.bench import console_for
 from graspline.serve.live.commands import (
     BeginTeleop,
     Drive,
@@ -23,6 +22,7 @@ from graspline.serve.live.commands import (
     RunTask,
     StrikeFault,
 )
+from graspline.serve.live.server_context import console_for
 from graspline.serve.live.teleop import LONGEST_S, RecordingPlace
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.lift_cube import LIFT_CUBE
@@ -165,7 +165,7 @@ def test_an_episode_that_was_forgotten_ends_by_itself_and_is_kept(
     bench: Bench, kept: list[Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert LONGEST_S == 600
-    monkeypatch.setattr("graspline.serve.live.conductor.LONGEST_S", 0.5)
+    monkeypatch.setattr("graspline.serve.live.lane_controller.LONGEST_S", 0.5)
     bench.done(BeginTeleop())
     assert bench.until(lambda seen: seen.teleop == "", 120).message == "driven by hand: not done (never reached)"
     assert len(kept) == 1

@@ -14,9 +14,9 @@ from graspline.perception.core.beliefs import Belief
 from graspline.placement.plate import Resting
 from graspline.robots.so101 import BASE_FOOTPRINT_M, HOME, SO101
 from graspline.scenes.fruit_table import PLATE
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand
 from graspline.tasks.oranges.layout import collision_world, nearest_first, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Errand, Where, at_spot, plan_errand
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.task import Draw
 

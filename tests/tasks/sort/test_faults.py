@@ -12,8 +12,8 @@ from graspline.campaigns.campaign import Plan, run_campaign
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place, Push
 from graspline.episodes.camera import Camera
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
+from graspline.execution.sensor_faults import Eyesight
 from graspline.faults.cameras import LIGHTING
 from graspline.faults.catalogue import find_fault
 from graspline.faults.context import FaultContext, Timed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Command, Path, at_rest

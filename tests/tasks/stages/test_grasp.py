@@ -10,7 +10,7 @@ import pytest
 from graspline.evidence import at_most
 from graspline.execution.requests import Look, Motion, Solve
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome

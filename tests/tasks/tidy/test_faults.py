@@ -31,10 +31,10 @@ from graspline.scenes.person import PERSON
 from graspline.scenes.room import Standing, room, room_start, room_variation
 from graspline.scenes.scene import Array, Scene
 from graspline.tasks.task import Draw
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.fault_hints import FAULT_HINTS
 from graspline.tasks.tidy.fault_surfaces import stands_on
 from graspline.tasks.tidy.faults import BASE_SLIP, BUMP, DEPTH_HOLES, DEPTH_NOISE, NO_PERSON, PUSH_BACK, SOFT_PULL
-from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.object_faults import BOARD_FULL, OCCLUDE, SHIFT
 from graspline.tasks.tidy.sight import BoardSeen
 from graspline.tasks.tidy.task import TIDY

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from graspline.evidence import passes
-from graspline.grasping.reaching import UP, straight_path
+from graspline.grasping.whole_body_reach import UP, straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
 from graspline.perception.core.beliefs import Belief

@@ -11,7 +11,7 @@ import pytest
 from graspline.errors import WiringError
 from graspline.evidence import passes
 from graspline.execution.requests import Ask
-from graspline.grasping.reaching import straight_path
+from graspline.grasping.whole_body_reach import straight_path
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry

@@ -15,7 +15,7 @@ from graspline.perception.rgbd.tabletop import Tabletop
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy import sight
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.sight import BoardSeen, Eye, TableSeen
 
 from .stagecraft import BLACK, HOUSE, READY, TABLE_M, answer, drive, solid

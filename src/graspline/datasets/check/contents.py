@@ -17,7 +17,7 @@ from graspline.datasets.format.rows import Row, row_file, row_problems, row_slot
 from graspline.datasets.format.sentences import TASKS
 from graspline.datasets.format.store import OURS, STATS, Dataset, origin_in
 from graspline.datasets.format.tables import footer_problems, table_in
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.errors import DatasetProblem, InputError
 
 # At most this many missing episodes are named.

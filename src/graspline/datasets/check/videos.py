@@ -21,8 +21,8 @@ from graspline.datasets.format.rows import DIGEST, Row, row_file, row_slot, stat
 from graspline.datasets.format.stats import NAMES, PictureStats, Stats, counted_pixels
 from graspline.datasets.format.video import ENCODER_INFO
 from graspline.datasets.format.video_packets import clip_in
+from graspline.episodes.camera_views import View
 from graspline.episodes.processes import cores
-from graspline.episodes.views import View
 from graspline.errors import DatasetProblem
 
 # LeRobot takes a frame for the one it asked for if its time is no farther off than this.

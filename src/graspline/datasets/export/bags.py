@@ -16,7 +16,7 @@ from PIL import Image
 
 from graspline.datasets.export.transforms import Transform
 from graspline.datasets.format.video_packets import Pixels
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.errors import EnvironmentProblem
 
 try:

@@ -40,8 +40,8 @@ from graspline.datasets.format.log_reader import UNTOLD, played_by, retold
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.format.video_packets import Clip
+from graspline.episodes.camera_views import View
 from graspline.episodes.units import units_of
-from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
 from graspline.scenes.scene import Scene
 

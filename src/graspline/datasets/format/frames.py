@@ -17,7 +17,7 @@ from graspline.datasets.format.settings import DatasetSettings
 from graspline.engine.events import Event
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.units import joint_names, units_of
-from graspline.execution.eyesight import shown_tick
+from graspline.execution.sensor_faults import shown_tick
 from graspline.machine.machine import Machine
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import quaternion_from_matrix

@@ -19,7 +19,7 @@ from graspline.episodes.log import EpisodeLog
 from graspline.episodes.questions import first_default
 from graspline.evidence import Evidence, Measurement, failures, passes
 from graspline.execution.drivers import FOLLOW, TELEOP
-from graspline.execution.happenings import Answered, EndsAs, read_then
+from graspline.execution.notifications import Answered, EndsAs, read_then
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.task import Instruction

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.stats import NAMES, Stats
+from graspline.episodes.camera_views import View
 from graspline.episodes.episode import Transition
-from graspline.episodes.views import View
-from graspline.execution.happenings import EndsAs
+from graspline.execution.notifications import EndsAs
 
 # Files per folder, as LeRobot counts them.
 CHUNK = 1000

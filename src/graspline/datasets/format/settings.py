@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 import mujoco
 
 from graspline.engine.protocol import EngineKind
+from graspline.episodes.camera_views import View, ticks_per_frame, view_of
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.episodes.views import View, ticks_per_frame, view_of
 from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, dump, load
 from graspline.registry import Origin

@@ -31,7 +31,7 @@ from graspline.datasets.format.rows import (
 )
 from graspline.datasets.format.settings import DatasetSettings
 from graspline.datasets.format.tables import frames_in, table_in
-from graspline.episodes.views import ticks_per_frame
+from graspline.episodes.camera_views import ticks_per_frame
 from graspline.errors import DatasetProblem, InputError
 from graspline.robots.catalogue import is_description
 from graspline.scenes.scene import Scene

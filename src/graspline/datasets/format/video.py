@@ -17,7 +17,7 @@ from graspline.datasets.format.frames import shown_states, states_of, timeline_o
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.settings import DatasetSettings
 from graspline.datasets.format.stats import PictureStats, Stats
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.errors import WiringError
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.scene import Scene

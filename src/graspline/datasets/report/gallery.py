@@ -13,7 +13,7 @@ from PIL import Image
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.format.video_packets import Clip, Pixels, clip_in
 from graspline.datasets.report.summary import Told
-from graspline.episodes.views import View
+from graspline.episodes.camera_views import View
 from graspline.rendering.video import caption, contact_sheet
 
 T = TypeVar("T")

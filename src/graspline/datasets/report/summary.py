@@ -17,7 +17,7 @@ from graspline.datasets.format.rows import Rejected, Row, rejected_in, rejected_
 from graspline.datasets.format.store import Dataset, deleted_in
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import failures
-from graspline.execution.happenings import Then
+from graspline.execution.notifications import Then
 from graspline.machine.machine import Machine
 
 

@@ -23,7 +23,7 @@ from graspline.datasets.write.jobs import Attempts, Drawing, Drawn
 from graspline.datasets.write.pool import Pool
 from graspline.datasets.write.writer import OnCheck, not_shown, open_writer
 from graspline.errors import InputError
-from graspline.execution.happenings import Answered
+from graspline.execution.notifications import Answered
 from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.

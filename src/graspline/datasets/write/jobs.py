@@ -23,12 +23,12 @@ from graspline.datasets.format.settings import DatasetSettings
 from graspline.datasets.format.video import Artist, Film, Mp4, OneByOne, OpenEncoder, film, open_view
 from graspline.datasets.write.episode_files import LaidOut, Place, lay_out
 from graspline.engine.cpu import CpuEngine
+from graspline.episodes.camera_views import View
 from graspline.episodes.episode import HUNG, INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.log import replay_logs
-from graspline.episodes.pilots import MakePilot, PilotOrder, WorkerPilot
+from graspline.episodes.policy_drivers import MakePilot, PilotOrder, WorkerPilot
 from graspline.episodes.replay_outcome import ended_in
 from graspline.episodes.run import run_scenarios
-from graspline.episodes.views import View
 from graspline.errors import EnvironmentProblem, InputError, WiringError
 from graspline.evidence import failures, passes
 from graspline.machine.machine import Machine

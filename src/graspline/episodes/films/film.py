@@ -20,7 +20,7 @@ from graspline.episodes.films.framing import frame_episode
 from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
 from graspline.episodes.processes import cores
 from graspline.errors import InputError, either
-from graspline.execution.eyesight import shown_tick
+from graspline.execution.sensor_faults import shown_tick
 from graspline.rendering.animation import FORMATS, AnimationWriter
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.framing import Viewpoint

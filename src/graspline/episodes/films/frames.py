@@ -12,11 +12,11 @@ import numpy as np
 
 from graspline.episodes.log import EpisodeLog
 from graspline.errors import InputError
-from graspline.execution.eyesight import shown_tick
+from graspline.execution.sensor_faults import shown_tick
 from graspline.parameters import Parameters
 from graspline.rendering.antialiasing import antialiased
 from graspline.rendering.choose import Renderer, RendererKind, gl_problem, open_renderer
-from graspline.rendering.dressing import dressed
+from graspline.rendering.film_look import dressed
 from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Array, Picture, Pixels
 from graspline.scenes.scene import Scene

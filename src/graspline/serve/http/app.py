@@ -15,16 +15,16 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match, Route
 
 from graspline.errors import InputError
-from graspline.serve.http.answers import Problem
-from graspline.serve.http.door import Door
+from graspline.serve.http.access import Door
+from graspline.serve.http.access_middleware import Guard, Limits
 from graspline.serve.http.drive_routes import drive_routes
 from graspline.serve.http.films import DEFAULT_SIZE, Films, SizeQuery, camera_routes
-from graspline.serve.http.guard import Guard, Limits
-from graspline.serve.http.orders import Orders
+from graspline.serve.http.operator_commands import Orders
+from graspline.serve.http.response_models import Problem
 from graspline.serve.http.routes import arm_routes, lease_routes, object_routes, task_routes
-from graspline.serve.http.seed_services import seed_services
+from graspline.serve.http.so_arm101_services import seed_services
 from graspline.serve.http.streams import Watch
-from graspline.serve.live.bench import Bench
+from graspline.serve.live.server_context import Bench
 from graspline.version import VERSION
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field, StrictBool
 
-from graspline.serve.http.answers import COMMANDED, GUARDED, Answer
-from graspline.serve.http.bodies import Body, Nothing, Number, SeedBody
-from graspline.serve.http.orders import NO_OPERATOR, Operator, Orders, Wait
+from graspline.serve.http.operator_commands import NO_OPERATOR, Operator, Orders, Wait
+from graspline.serve.http.payloads import Body, Nothing, Number, SeedBody
+from graspline.serve.http.response_models import COMMANDED, GUARDED, Answer
 from graspline.serve.live.commands import BeginTeleop, Drive, EndTeleop, KeepDriving, ToolTarget
 from graspline.serve.live.driving import DEAD_MAN_S
 from graspline.serve.live.steps import FASTEST_M_S, FASTEST_RAD_S

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Path, Query, Response, WebSocket
 from fastapi.responses import JSONResponse
 
 from graspline.errors import EnvironmentProblem
-from graspline.serve.http.answers import GUARDED, Problem, problems
+from graspline.serve.http.response_models import GUARDED, Problem, problems
 from graspline.serve.http.streams import Stream, empty_into
-from graspline.serve.live.bench import Bench
+from graspline.serve.live.server_context import Bench
 
 # A renderer is kept for each size, so there are few of them.
 Size = Literal["160x120", "320x240", "640x480"]

@@ -11,9 +11,19 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from graspline.errors import nearest
-from graspline.serve.http import bodies
-from graspline.serve.http.answers import COMMANDED, GUARDED, Answer, Lent, Listed, Problem, State, answer, problems
-from graspline.serve.http.orders import NO_OPERATOR, Operator, Orders, Wait, held, read_value
+from graspline.serve.http import payloads
+from graspline.serve.http.operator_commands import NO_OPERATOR, Operator, Orders, Wait, held, read_value
+from graspline.serve.http.response_models import (
+    COMMANDED,
+    GUARDED,
+    Answer,
+    Lent,
+    Listed,
+    Problem,
+    State,
+    answer,
+    problems,
+)
 from graspline.serve.live import commands
 from graspline.serve.live.commands import Command, Ticket
 from graspline.serve.live.operator import NO_CONSOLE
@@ -52,24 +62,26 @@ def arm_routes(orders: Orders) -> APIRouter:
         return await orders.stop(wait_s)
 
     @router.post("/jog", response_model=Answer, summary="Go towards these joint angles from now on")
-    async def jog(body: bodies.JogBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
+    async def jog(body: payloads.JogBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Jog(body.joints_rad), operator, wait_s)
 
     @router.post("/move_tool", response_model=Answer, summary="Bring the tool centre point there")
     async def move_tool(
-        body: bodies.MoveToolBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+        body: payloads.MoveToolBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
     ) -> JSONResponse:
         return await orders.give(commands.MoveTool(body.position_m, body.pitch_rad, body.yaw_rad), operator, wait_s)
 
     @router.post("/jaw", response_model=Answer, summary="Open or close the jaw")
     async def jaw(
-        body: bodies.FullJaw | bodies.JawGap | bodies.JawAngle, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+        body: payloads.FullJaw | payloads.JawGap | payloads.JawAngle,
+        operator: Operator = NO_OPERATOR,
+        wait_s: Wait = 60.0,
     ) -> JSONResponse:
         return await orders.give(commands.MoveJaw(**body.model_dump()), operator, wait_s)
 
     @router.post("/pick", response_model=Answer, summary="Grasp, lift and put back, or at a point of the table")
     async def pick(
-        body: bodies.PickBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 120.0
+        body: payloads.PickBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 120.0
     ) -> JSONResponse:
         return await orders.give(commands.Pick(body.place_m if body else None), operator, wait_s)
 
@@ -80,7 +92,7 @@ def arm_routes(orders: Orders) -> APIRouter:
 
 def _add_plain(router: APIRouter, orders: Orders, path: str, kind: type[Any], summary: str) -> None:
     async def call(
-        body: bodies.Nothing | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+        body: payloads.Nothing | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
     ) -> JSONResponse:
         return await orders.give(kind(), operator, wait_s)
 
@@ -98,7 +110,7 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse({"task": bench.session().snapshot.task, "tasks": _named(bench.tasks)})
 
     @router.post("/task", response_model=Answer, summary="Turn to another task, with a scene of its own")
-    def task(body: bodies.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
+    def task(body: payloads.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
             return held(lease.holder)
@@ -108,13 +120,13 @@ def task_routes(orders: Orders) -> APIRouter:
 
     @router.post("/run", response_model=Answer, summary="Run the task from a fresh scene")
     async def run(
-        body: bodies.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 0.0
+        body: payloads.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 0.0
     ) -> JSONResponse:
         return await orders.give(commands.RunTask(body.seed if body else None), operator, wait_s)
 
     @router.post("/reset", response_model=Answer, summary="Put the scene back to how a seed begins")
     async def reset(
-        body: bodies.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 30.0
+        body: payloads.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 30.0
     ) -> JSONResponse:
         return await orders.give(commands.ResetScene(body.seed if body else None), operator, wait_s)
 
@@ -123,17 +135,17 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse(_named(bench.faults))
 
     @router.post("/fault", response_model=Answer, summary="Let a fault strike now")
-    async def fault(body: bodies.FaultBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
+    async def fault(body: payloads.FaultBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.StrikeFault(body.name), operator, wait_s)
 
     @router.post("/answer", response_model=Answer, summary="Answer the question the task has asked")
     async def answer_question(
-        body: bodies.AnswerBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
+        body: payloads.AnswerBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
         return await orders.give(commands.Answer(body.text), operator, wait_s)
 
     @router.post("/record", response_model=Answer, summary="Record the episodes of tasks, or no longer")
-    async def record(body: bodies.RecordBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
+    async def record(body: payloads.RecordBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         def act() -> Ticket | Result:
             if body.on and not bench.recording:
                 return Refused(reason="this server does not record; start it with --record DIR")
@@ -146,7 +158,7 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse(sorted(bench.episodes()))
 
     @router.post("/replay", response_model=Answer, summary="Play a recorded episode again")
-    def replay(body: bodies.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
+    def replay(body: payloads.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
             return held(lease.holder)
@@ -177,7 +189,7 @@ def object_routes(orders: Orders) -> APIRouter:
         "/objects", response_model=Answer, responses=COMMANDED, summary="Believe in an object detected outside"
     )
     async def post_object(
-        body: bodies.ObjectBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
+        body: payloads.ObjectBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
         return await orders.give(PostObject(**body.model_dump()), operator, wait_s)
 
@@ -192,7 +204,7 @@ def object_routes(orders: Orders) -> APIRouter:
         return await orders.give(commands.WithdrawObject(name), operator, wait_s)
 
     @router.post("/objects/select", response_model=Answer, responses=COMMANDED, summary="Choose an object")
-    async def select(body: bodies.NameBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
+    async def select(body: payloads.NameBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Select(body.name), operator, wait_s)
 
     @router.get("/variables", response_model=dict[str, float | bool | str | None], summary="The grasp's variables")
@@ -214,7 +226,7 @@ def object_routes(orders: Orders) -> APIRouter:
 
     @router.put("/variables", response_model=Answer, responses=COMMANDED, summary="Change variables of the grasp")
     async def set_variables(
-        body: Annotated[bodies.Variables, Body()], operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
+        body: Annotated[payloads.Variables, Body()], operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
         return await orders.give(commands.SetVariables(body), operator, wait_s)
 

@@ -16,8 +16,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from graspline.errors import EnvironmentProblem
-from graspline.serve.http.door import address
-from graspline.serve.http.guard import Application
+from graspline.serve.http.access import address
+from graspline.serve.http.access_middleware import Application
 
 START_S = 10.0
 # How long answers that are under way may take once the server closes; the arm has been told to stop before, so that

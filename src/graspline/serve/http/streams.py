@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from fastapi import WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from graspline.serve.live.bench import Bench
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.snapshot import HistoryEntry, Snapshot
 from graspline.tasks.console import plain
 

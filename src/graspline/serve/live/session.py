@@ -17,7 +17,7 @@ from graspline.errors import GrasplineError
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.serve.live.commands import Command, Ticket, refused
-from graspline.serve.live.conductor import STOPPED, Conductor
+from graspline.serve.live.lane_controller import STOPPED, Conductor
 from graspline.serve.live.lease import Lease
 from graspline.serve.live.operator import Order
 from graspline.serve.live.pace import Pacer, now_s

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
-from graspline.episodes.handling import HandlingTracker
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import Ruling
-from graspline.episodes.referee import STEADY_S, Referee
+from graspline.episodes.hand_contacts import HandlingTracker
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import Ruling
+from graspline.episodes.success_by_truth import STEADY_S, Referee
 from graspline.execution.drivers import TELEOP
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Motion, Reply
 from graspline.motion.joint_moves import hold
 from graspline.robots.robot import Robot

@@ -10,7 +10,7 @@ import viser
 
 from graspline.robots.robot import Robot
 from graspline.serve.live.commands import Command, Down, Home, Ticket, Zero
-from graspline.serve.panel.helm import Helm
+from graspline.serve.panel.operator_client import Helm
 from graspline.tasks.console import Refused, Result
 
 Kind = Literal["primary", "normal", "danger"]

@@ -10,11 +10,11 @@ import viser
 from numpy.typing import NDArray
 
 from graspline.kinematics.differential import ToolKinematics
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import BeginTeleop, Command, Drive, EndTeleop, ToolTarget
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.snapshot import Snapshot
 from graspline.serve.live.steps import FASTEST_M_S
-from graspline.serve.panel.helm import Helm
+from graspline.serve.panel.operator_client import Helm
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_vector
 
 Array = NDArray[np.float64]

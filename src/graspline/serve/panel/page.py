@@ -5,16 +5,16 @@ from __future__ import annotations
 import viser
 
 from graspline.machine.machine import Machine
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import Record, ResetScene, RunTask
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.snapshot import Snapshot
 from graspline.serve.panel import words
-from graspline.serve.panel.board import Board
 from graspline.serve.panel.controls import Button, Controls, Text
 from graspline.serve.panel.drive import DriveSection
-from graspline.serve.panel.helm import Helm
 from graspline.serve.panel.joints_section import JointsSection
+from graspline.serve.panel.operator_client import Helm
 from graspline.serve.panel.pick_section import PickSection
+from graspline.serve.panel.plan_cache import Board
 from graspline.serve.panel.progress_section import ProgressSection
 from graspline.serve.panel.questions import Question
 from graspline.serve.panel.scene_section import SceneSection

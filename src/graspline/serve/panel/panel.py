@@ -11,13 +11,13 @@ import viser
 
 from graspline.machine.machine import Machine
 from graspline.robots.robot import Robot
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.pace import now_s
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
-from graspline.serve.panel.board import Board
-from graspline.serve.panel.helm import Helm
+from graspline.serve.panel.operator_client import Helm
 from graspline.serve.panel.page import Page
-from graspline.serve.panel.world import World
+from graspline.serve.panel.plan_cache import Board
+from graspline.serve.panel.scene_view import World
 
 _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0

@@ -26,8 +26,8 @@ from graspline.serve.live.commands import (
 )
 from graspline.serve.live.snapshot import Snapshot
 from graspline.serve.panel import words
-from graspline.serve.panel.board import Board
 from graspline.serve.panel.controls import Button, Choice, Controls, Synced, Text
+from graspline.serve.panel.plan_cache import Board
 from graspline.serve.panel.refusals import LABELS, way_out
 from graspline.tasks.console import Plain, Refused
 

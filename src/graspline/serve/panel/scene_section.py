@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graspline.faults.catalogue import find_fault
-from graspline.serve.live.bench import Bench
 from graspline.serve.live.commands import ReplayEpisode, ResetScene, StrikeFault
+from graspline.serve.live.server_context import Bench
 from graspline.serve.live.snapshot import Snapshot
 from graspline.serve.panel import words
 from graspline.serve.panel.controls import Button, Choice, Controls, Text, by_person

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from graspline.grasping.grab_values import GrabVariables
-from graspline.grasping.straight import LiftReach
+from graspline.grasping.cartesian_lines import LiftReach
+from graspline.grasping.commanded_grasp_values import GrabVariables
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
 from graspline.perception.core.beliefs import Noise

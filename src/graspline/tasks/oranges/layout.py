@@ -16,8 +16,8 @@ from graspline.parameters import Range
 from graspline.perception.core.beliefs import Belief
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
@@ -29,8 +29,8 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Free, Motion, Reply, Request, Watch, solved
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError

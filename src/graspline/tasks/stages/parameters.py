@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import LiftReach, ReachParameters
+from graspline.grasping.cartesian_lines import LiftReach, ReachParameters
 from graspline.parameters import Parameters
 from graspline.perception.core.beliefs import Perception
 from graspline.placement.parameters import PlaceParameters

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import at_least
-from graspline.execution.happenings import Targeted
+from graspline.execution.notifications import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arms import arm_of

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import at_least, at_most
-from graspline.execution.happenings import Targeted
+from graspline.execution.notifications import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.machine.machine import Machine, by_name
@@ -19,8 +19,8 @@ from graspline.perception.rgbd.odometry_drift import slip_between, unknown_befor
 from graspline.perception.rgbd.planes import NoPlane
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.tasks.tidy.house import House, Known, around
-from graspline.tasks.tidy.moving import Cell, ended, travel
+from graspline.tasks.tidy.base_motion import Cell, ended, travel
+from graspline.tasks.tidy.believed_room import House, Known, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, middle_of
 from graspline.tasks.tidy.record import Record

@@ -17,11 +17,11 @@ from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.held import HeldObject
 from graspline.perception.rgbd.change_detection import is_alike, is_new, moved_m
 from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
-from graspline.tasks.tidy.executing import execute_grasp
+from graspline.tasks.tidy.base_motion import Cell, near_hand, still_held, tool_at
+from graspline.tasks.tidy.believed_room import House, Known
+from graspline.tasks.tidy.execute_grasp import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
-from graspline.tasks.tidy.handing import handover
-from graspline.tasks.tidy.house import House, Known
-from graspline.tasks.tidy.moving import Cell, near_hand, still_held, tool_at
+from graspline.tasks.tidy.handover import handover
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.record import Noted, Record, TakenAway

@@ -24,7 +24,7 @@ from graspline.rendering.picture import Picture
 from graspline.scenes.fittings import Fitting, Level
 from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
 
 Array = NDArray[np.float64]
