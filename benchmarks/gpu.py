@@ -14,8 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 
+from measured.gpu import Crowd, idle_steps_a_second, play
+
 from graspline import Scenario, find_task
-from graspline.benchmarks.gpu import Crowd, idle_steps_a_second, play
 from graspline.episodes.processes import cores
 from graspline.gpu.choose import GPU
 from graspline.gpu.workers import TEAMS

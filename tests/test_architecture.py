@@ -53,7 +53,6 @@ ROBOTS_OWN = ("so101", "ur5e", "hsr", "gripper_2f85")
 CLOSED_FORMS = {f"kinematics/{name}.py" for name in ("so101", "ur5e", "hsr")}
 # What still knows a robot by name, and is to ask `Robot`, `Arm` and `Hand` instead; each goes from this list with that.
 NOT_YET = {
-    "benchmarks/episodes.py",
     # Here a task says which robot it is for; that one is not registered.
     "tasks/tidy/robot.py",
 }
@@ -104,7 +103,7 @@ def test_there_is_no_wall_clock_below_the_front_doors() -> None:
     found = []
     for path in files():
         # What is live keeps pace with the clock, in one place.
-        if room_of(path) in ("cli", "benchmarks") or path == SOURCE / "serve" / "live" / "pace.py":
+        if room_of(path) == "cli" or path == SOURCE / "serve" / "live" / "pace.py":
             continue
         # What only measures how long things took has one, too.
         if path == SOURCE / "stopwatch.py":

@@ -32,7 +32,6 @@ COMMANDS = {
     "audit": ("audit", "lift-cube"),
     "campaign": ("campaign", "lift-cube"),
     "generate": ("generate", "lift-cube", "--episodes", "1", "--out", "set"),
-    "bench": ("bench",),
     "eval": ("eval", "lift-cube", "--policy", "os.path:basename"),
 }
 

@@ -63,7 +63,6 @@ COMMANDS: Mapping[str, Listed] = {
     "new task": Listed("new:new_task", "Write a package with a working task to start from."),
     "new robot": Listed("new:new_robot", "Write a description of a robot to start from."),
     "rates": Listed("rates:rates", "Measure success against the density and speed of what arrives."),
-    "bench": Listed("bench:bench", "Benchmark this machine; report speeds relative to raw physics and rendering."),
 }
 # What a group is for, by the first word of its commands.
 GROUPS: Mapping[str, str] = {"new": "Write a starting point for something of your own."}

@@ -1,4 +1,4 @@
-"""What `graspline bench` measures of datasets: drawing over raw rendering and encoding, and how workers add up.
+"""What `benchmarks/bench.py` measures of datasets: drawing over raw rendering and encoding, and how workers add up.
 
 Drawing is measured in processes of their own, one thread each, as workers are.
 """
@@ -20,7 +20,6 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.benchmarks.episodes import Figure, Part, Say
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.settings import DatasetSettings, settings_of
 from graspline.datasets.format.video import ENCODER
@@ -35,6 +34,7 @@ from graspline.rendering.stage import VISIBLE_GROUPS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import apply_to_model
 from graspline.tasks.catalogue import find_task
+from measured.episodes import Figure, Part, Say
 
 _VIEWS = (View("front", 640, 480), View("wrist", 640, 480))
 # A twelve-second episode with two cameras at 30 frames a second.

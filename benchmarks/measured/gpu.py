@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graspline.benchmarks.episodes import Figure, Part
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.episode import Episode
 from graspline.episodes.processes import cores
@@ -19,6 +18,7 @@ from graspline.gpu.engine_server import Spent
 from graspline.gpu.workers import TEAMS, play_together
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
+from measured.episodes import Figure, Part
 
 _WARM_TICKS, _IDLE_TICKS = 3, 40
 # Scenes that idle arms stand in, over and over: to draw one for each of thousands of lanes would take minutes.

@@ -1,4 +1,4 @@
-"""`graspline bench`: speeds relative to raw physics and rendering, measured in one run on this machine."""
+"""`benchmarks/bench.py`: speeds relative to raw physics and rendering, measured in one run on this machine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 from typing import Annotated
 
 import typer
+from measured.datasets import dataset_parts
+from measured.episodes import Figure, parts
+from measured.gpu import gpu_part
 
-from graspline.benchmarks.datasets import dataset_parts
-from graspline.benchmarks.episodes import Figure, parts
-from graspline.benchmarks.gpu import gpu_part
 from graspline.cli.interrupts import interruptible
+from graspline.cli.main import entry
 from graspline.cli.options import EngineName, Lanes, engine_of, lanes_of
 
 # As wide as the longest name, which is not known before it is measured.
@@ -34,9 +35,9 @@ def bench(
 
     \b
     Examples:
-      graspline bench
-      graspline bench --full --json > figures.json
-      graspline bench --engine gpu
+      python benchmarks/bench.py
+      python benchmarks/bench.py --full --json > figures.json
+      python benchmarks/bench.py --engine gpu
     """
     kind = engine_of(engine)
     planned = [*parts(full=full), *dataset_parts(full=full)]
@@ -66,3 +67,12 @@ def _duration(seconds: float) -> str:
 
 def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def run() -> None:
+    """Read the options and measure; mistakes are told as by `graspline`."""
+    entry(lambda: lambda: typer.run(bench))
+
+
+if __name__ == "__main__":
+    run()

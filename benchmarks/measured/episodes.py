@@ -1,4 +1,4 @@
-"""What `graspline bench` measures. CPU time, not wall time; ratios within one run, since machines are noisy."""
+"""What `benchmarks/bench.py` measures. CPU time, not wall time; ratios within one run, since machines are noisy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.raw import raw_ticks
 from graspline.episodes.log import EpisodeLog, log_of
 from graspline.episodes.scenario import Scenario
 from graspline.execution.executor import Executor
@@ -34,6 +33,7 @@ from graspline.scenes.scene import Scene, new_spec
 from graspline.scenes.variation import Variation
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
+from measured.plain_mujoco import raw_ticks
 
 Array = NDArray[np.float64]
 _TOOL = np.array(FIXED_TIP_M)
