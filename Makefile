@@ -26,7 +26,7 @@ check: $(DEVELOPER)
 
 bench: $(INSTALLED)
 	$(BIN)/pip install --quiet --group bench -c requirements.lock
-	$(BIN)/graspline bench --full
+	$(BIN)/python benchmarks/bench.py --full
 
 # pip is not quiet here: it shows which package it downloads and, on a terminal, a bar while it installs.
 $(INSTALLED): pyproject.toml requirements.lock

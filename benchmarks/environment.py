@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from graspline.engine.raw import raw_ticks
 from numpy.typing import NDArray
 
-from graspline.engine.raw import raw_ticks
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import Interface, interface_of
-from graspline.envs.reproduction import thinned
+from graspline.envs.recorded_actions import thinned
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.envs.evaluation import PolicyPilot
@@ -41,7 +40,8 @@ from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.rendering.sources import OpenSource, PictureJob
+from graspline.gpu.choose import open_engine
+from graspline.rendering.batches import OpenSource, PictureJob
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 

@@ -21,12 +21,12 @@ import numpy as np
 
 from graspline import Scenario, find_task, run_scenarios
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import FPS, film
-from graspline.episodes.film_frames import film_view
-from graspline.episodes.film_framing import frame_episode
-from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX
+from graspline.episodes.films.film import FPS, film
+from graspline.episodes.films.frames import film_view
+from graspline.episodes.films.framing import frame_episode
+from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX
 from graspline.rendering.choose import open_renderer
-from graspline.rendering.dressing import dressed
+from graspline.rendering.film_look import dressed
 from graspline.rendering.video import VideoWriter
 from graspline.scenes.scene import Scene
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 
+from measured.gpu import Crowd, idle_steps_a_second, play
+
 from graspline import Scenario, find_task
-from graspline.benchmarks.gpu import Crowd, idle_steps_a_second, play
-from graspline.engine.choose import GPU
-from graspline.episodes.crew import TEAMS
 from graspline.episodes.processes import cores
+from graspline.gpu.choose import GPU
+from graspline.gpu.workers import TEAMS
 from graspline.parameters import build
 
 

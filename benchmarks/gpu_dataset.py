@@ -27,19 +27,19 @@ import numpy as np
 from gpu_pictures import rate, starts
 
 from graspline import find_task
-from graspline.datasets.films import Pixels
-from graspline.datasets.generate import Tally, fill, generate
-from graspline.datasets.gpu_pool import GpuPool
-from graspline.datasets.laying import Ahead
-from graspline.datasets.rows import Rejected, Row
-from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Drawn, do
-from graspline.engine.choose import GPU
+from graspline.datasets.format.rows import Rejected, Row
+from graspline.datasets.format.settings import DatasetSettings, settings_of
+from graspline.datasets.format.video import Pixels
+from graspline.datasets.write.episode_files import Ahead
+from graspline.datasets.write.generate import Tally, fill, generate
+from graspline.datasets.write.jobs import Drawn, do
+from graspline.episodes.camera_views import View, parse_views
 from graspline.episodes.processes import cores
-from graspline.episodes.views import View, parse_views
+from graspline.gpu.choose import GPU
+from graspline.gpu.dataset_pool import GpuPool
+from graspline.gpu.looks import Looks
+from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
-from graspline.rendering.looks import Looks
-from graspline.rendering.warp import WarpRenderer
 
 
 class Unencoded:

@@ -19,10 +19,10 @@ import numpy as np
 import warp
 
 from graspline import Scenario, find_task
-from graspline.engine.choose import GPU
+from graspline.gpu.choose import GPU
+from graspline.gpu.looks import Looks
+from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
-from graspline.rendering.looks import Looks
-from graspline.rendering.warp import WarpRenderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 

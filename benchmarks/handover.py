@@ -23,7 +23,7 @@ from graspline.episodes.episode import Episode
 from graspline.parameters import build
 from graspline.robots.hsr import SLIPS
 from graspline.scenes.variation import held_at
-from graspline.tasks.tidy.handing import DEFAULT_THRESH_N
+from graspline.tasks.tidy.handover import DEFAULT_THRESH_N
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import TAKEN_AT_M
 

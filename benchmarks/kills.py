@@ -37,10 +37,10 @@ from pathlib import Path
 
 import av
 
-from graspline.datasets.files import LOCK, SCRATCH
-from graspline.datasets.rows import Row, data_file, data_slot, log_file, row_file, row_slot, video_file
-from graspline.datasets.sentences import TASKS
-from graspline.datasets.store import CARD, INFO, OURS, STATS, Dataset
+from graspline.datasets.format.files import LOCK, SCRATCH
+from graspline.datasets.format.rows import Row, data_file, data_slot, log_file, row_file, row_slot, video_file
+from graspline.datasets.format.sentences import TASKS
+from graspline.datasets.format.store import CARD, INFO, OURS, STATS, Dataset
 
 VIEW = "observation.images.front"
 WORKERS = 2

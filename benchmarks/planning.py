@@ -19,8 +19,8 @@ from unittest import mock
 
 from graspline import Scenario, find_task
 from graspline.episodes.run import run_scenarios
+from graspline.execution.batched_solves import solve_all
 from graspline.execution.requests import Solve
-from graspline.execution.solving import solve_all
 
 
 def main() -> None:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from graspline import TASKS, Scenario
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.envs.interface import Interface, interface_of
-from graspline.envs.reproduction import Recording, reproduce, thinned
+from graspline.envs.recorded_actions import Recording, reproduce, thinned
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters.records import load

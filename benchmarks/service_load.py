@@ -25,12 +25,12 @@ import httpx
 import numpy as np
 from websockets.asyncio.client import connect
 
-from graspline.live.bench import Bench
-from graspline.live.commands import RunTask
-from graspline.live.session import Session
-from graspline.service.app import guarded_app
-from graspline.service.door import Door
-from graspline.service.server import serve
+from graspline.serve.http.access import Door
+from graspline.serve.http.app import guarded_app
+from graspline.serve.http.server import serve
+from graspline.serve.live.commands import RunTask
+from graspline.serve.live.server_context import Bench
+from graspline.serve.live.session import Session
 from graspline.tasks.catalogue import find_task
 
 

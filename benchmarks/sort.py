@@ -21,7 +21,7 @@ from graspline.episodes.episode import Episode
 from graspline.motion.joint_moves import jaw_move, joint_move
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.parameters import build
-from graspline.perception.belt_blocks import see_blocks
+from graspline.perception.belt.blocks import see_blocks
 from graspline.rendering.choose import open_renderer
 from graspline.scenes.scene import Scene
 from graspline.tasks.sort.parameters import CATALOGUE, Sort

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from graspline import TASKS, Scenario
 from graspline.envs.evaluation import PolicyPilot
+from graspline.envs.failure_watch import TakeoverParameters
 from graspline.envs.interface import Interface, Observation, interface_of
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.takeover import TakeoverPilot
-from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.episode import Episode, Transition
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.statistics import rate_text
@@ -32,7 +32,7 @@ from graspline.grasping.topdown import plan_grasp
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE

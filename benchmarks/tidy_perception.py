@@ -21,12 +21,12 @@ from PIL import Image
 
 from graspline.kinematics.hsr import head_camera
 from graspline.parameters import Range
-from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.drawing import overlay_solids
-from graspline.perception.free_areas import free_areas
-from graspline.perception.furniture import bounds
-from graspline.perception.planes import NoPlane
-from graspline.perception.tabletop import Tabletop, see_tabletop
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.perception.rgbd.free_areas import free_areas
+from graspline.perception.rgbd.furniture import bounds
+from graspline.perception.rgbd.planes import NoPlane
+from graspline.perception.rgbd.tabletop import Tabletop, see_tabletop
+from graspline.perception.rgbd.wire_frames import overlay_solids
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
 from graspline.rendering.picture import Picture

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
-from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.robots.hsr import HSR
@@ -33,7 +33,7 @@ from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import multiply, rotation_x, rotation_y, rotation_z
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.postures import before
 
 Array = NDArray[np.float64]

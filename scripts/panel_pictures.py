@@ -18,9 +18,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from graspline.cli.archive import open_archive
-from graspline.cli.hosting import Hosted, Way, hosted
-from graspline.live.bench import first_seed
+from graspline.serve.archive import open_archive
+from graspline.serve.hosting import Hosted, Way, hosted
+from graspline.serve.live.server_context import first_seed
 from graspline.tasks.catalogue import find_task
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

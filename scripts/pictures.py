@@ -24,13 +24,13 @@ from PIL import Image
 from graspline import Scenario, find_task, run_scenarios
 from graspline.cli.demo import SEED
 from graspline.cli.options import randomizing
-from graspline.episodes.film import film, still_sheet
-from graspline.episodes.region import region_chart, survey
-from graspline.episodes.report import Chronicle, telling_moments
+from graspline.episodes.films.film import film, still_sheet
 from graspline.machine.diagram import svg_sheet
 from graspline.parameters import build
 from graspline.rendering.choose import open_renderer
 from graspline.rendering.video import contact_sheet
+from graspline.reports.episode_page import Chronicle, telling_moments
+from graspline.reports.region import region_chart, survey
 from graspline.tasks.task import Task
 
 ROOT = Path(__file__).parents[1]

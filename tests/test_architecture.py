@@ -35,8 +35,8 @@ EDITING = {
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "sleep"}
 # Rooms that work for every task, robot and scene.
 GENERIC = (
-    *("episodes", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
-    *("live", "service", "panel", "cli", "faults", "engine", "rendering"),
+    *("episodes", "campaigns", "reports", "datasets", "execution", "machine", "envs", "evaluations", "conformance"),
+    *("serve", "cli", "faults", "engine", "rendering", "gpu"),
 )
 # Names of states that are everyday words, and what they mean where a generic room says them.
 EVERYDAY = {
@@ -53,7 +53,6 @@ ROBOTS_OWN = ("so101", "ur5e", "hsr", "gripper_2f85")
 CLOSED_FORMS = {f"kinematics/{name}.py" for name in ("so101", "ur5e", "hsr")}
 # What still knows a robot by name, and is to ask `Robot`, `Arm` and `Hand` instead; each goes from this list with that.
 NOT_YET = {
-    "benchmarks/episodes.py",
     # Here a task says which robot it is for; that one is not registered.
     "tasks/tidy/robot.py",
 }
@@ -104,7 +103,7 @@ def test_there_is_no_wall_clock_below_the_front_doors() -> None:
     found = []
     for path in files():
         # What is live keeps pace with the clock, in one place.
-        if room_of(path) in ("cli", "benchmarks") or path == SOURCE / "live" / "pace.py":
+        if room_of(path) == "cli" or path == SOURCE / "serve" / "live" / "pace.py":
             continue
         # What only measures how long things took has one, too.
         if path == SOURCE / "stopwatch.py":

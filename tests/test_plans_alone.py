@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from graspline.execution.batched_solves import Crash, solve_all
 from graspline.execution.requests import Solve
-from graspline.execution.solving import Crash, solve_all
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import Move, Moves, ReachParameters
+from graspline.grasping.cartesian_lines import Move, Moves, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_lift, plan_shift
 from graspline.kinematics.questions import Stances, Targets
 from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD
@@ -27,8 +27,15 @@ from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
 from graspline.tasks.lift_cube import LiftCube, certify, collision_world
 from graspline.tasks.oranges import layout
-from graspline.tasks.oranges.job import Errand, Where, free_spots, nominal_hold, plan_pick_and_place, plan_way
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
+from graspline.tasks.oranges.pick_state import (
+    Errand,
+    Where,
+    free_spots,
+    nominal_hold,
+    plan_pick_and_place,
+    plan_way,
+)
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.scatter import lying_at
 

@@ -23,9 +23,9 @@ import pyarrow.dataset
 from act_files import RENDERED, episodes_of
 from numpy.typing import NDArray
 
-from graspline.datasets.store import Dataset, origin_in
+from graspline.datasets.format.store import Dataset, origin_in
+from graspline.episodes.camera_views import View, parse_views
 from graspline.episodes.units import units_of
-from graspline.episodes.views import View, parse_views
 from graspline.rendering.choose import open_renderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -110,8 +110,8 @@ def rendered(
             for row, (coordinates, variation) in enumerate(zip(qpos, variations, strict=True)):
                 yield row, renderer.render(coordinates, variation, view.camera).rgb[None]
         return
-    from graspline.rendering.looks import Looks
-    from graspline.rendering.warp import WarpRenderer
+    from graspline.gpu.looks import Looks
+    from graspline.gpu.renderer import WarpRenderer
 
     renderer = WarpRenderer(scene, view.width, view.height, min(BATCH, len(qpos)))
     rows, which = Looks(scene).rows(variations)

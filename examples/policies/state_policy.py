@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from graspline import Scenario, find_task, run_scenarios
 from graspline.envs.interface import Interface, interface_of, joints_rad
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import Ruling
-from graspline.episodes.referee import Referee
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import Ruling
 from graspline.episodes.statistics import wilson
+from graspline.episodes.success_by_truth import Referee
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.notifications import Ended, Entered
 from graspline.execution.requests import Announce, Reply, Solve
 from graspline.kinematics.so101 import PAN_X_M
 

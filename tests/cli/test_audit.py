@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import graspline.cli.audit
-from graspline.episodes.audit import EPISODE, Audit, Wrong
+from graspline.campaigns.audit import EPISODE, Audit, Wrong
 from graspline.evidence import at_least
 from graspline.tasks.lift_cube import LiftCube
 

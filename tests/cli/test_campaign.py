@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import graspline.cli.campaign
-from graspline.episodes.campaign import Campaign, Case, Cell, Plan
+from graspline.campaigns.campaign import Campaign, Case, Cell, Plan
 from graspline.faults.catalogue import fault_names
 from graspline.tasks.lift_cube import LiftCube
 from graspline.tasks.sort.parameters import Sort

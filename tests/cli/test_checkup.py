@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from graspline.datasets.rows import log_file
-from graspline.datasets.store import INFO, OURS
+from graspline.datasets.format.rows import log_file
+from graspline.datasets.format.store import INFO, OURS
 
 from .doors import call, refused, spawn
 

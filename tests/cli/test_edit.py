@@ -11,9 +11,9 @@ import pytest
 
 import graspline.cli.edit
 from graspline.cli.progress import Progress
-from graspline.datasets.compact import compact
-from graspline.datasets.files import locked
-from graspline.datasets.store import Dataset
+from graspline.datasets.edit.compact import compact
+from graspline.datasets.format.files import locked
+from graspline.datasets.format.store import Dataset
 
 from .doors import call, refused, spawn
 
@@ -98,7 +98,7 @@ def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> N
 
 
 def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "graspline.datasets.hdf5", raising=False)
+    monkeypatch.delitem(sys.modules, "graspline.datasets.export.hdf5", raising=False)
     monkeypatch.setitem(sys.modules, "h5py", None)
     answer = call("export", root, "--to", "hdf5", "--out", tmp_path / "out.hdf5")
     assert (answer.code, answer.out) == (3, "")
@@ -107,7 +107,7 @@ def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monk
 
 def test_without_rosbags_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("bags", "rosbag2"):
-        monkeypatch.delitem(sys.modules, f"graspline.datasets.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"graspline.datasets.export.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     answer = call("export", root, "--to", "rosbag2", "--out", tmp_path / "bags")
     assert (answer.code, answer.out) == (3, "")

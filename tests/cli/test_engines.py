@@ -15,13 +15,13 @@ import graspline.cli.campaign
 import graspline.cli.evaluate
 import graspline.cli.generate
 import graspline.cli.run
-import graspline.engine.choose
-from graspline.datasets.generate import Tally
-from graspline.datasets.gpu_pool import GpuPool
-from graspline.datasets.settings import DatasetSettings
+import graspline.gpu.choose
+from graspline.datasets.format.settings import DatasetSettings
+from graspline.datasets.write.generate import Tally
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.errors import EnvironmentProblem
+from graspline.gpu.dataset_pool import GpuPool
 
 from .doors import call, refused
 
@@ -32,7 +32,6 @@ COMMANDS = {
     "audit": ("audit", "lift-cube"),
     "campaign": ("campaign", "lift-cube"),
     "generate": ("generate", "lift-cube", "--episodes", "1", "--out", "set"),
-    "bench": ("bench",),
     "eval": ("eval", "lift-cube", "--policy", "os.path:basename"),
 }
 
@@ -46,13 +45,13 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: LACKING)
+    monkeypatch.setattr(graspline.gpu.choose, "what_a_gpu_lacks", lambda: LACKING)
 
 
 @pytest.fixture
 def a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands believe that there is one."""
-    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: "")
+    monkeypatch.setattr(graspline.gpu.choose, "what_a_gpu_lacks", lambda: "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 import graspline.cli.evaluate
-import graspline.engine.choose
+import graspline.gpu.choose
 from envs.playing import save_checkpoint
 from graspline.episodes.episode import Episode
 
@@ -267,7 +267,7 @@ def nothing(*scenarios: Any, **options: Any) -> Iterator[Episode]:
 
 def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graspline.cli.evaluate, "run_scenarios", nothing)
-    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: "")
+    monkeypatch.setattr(graspline.gpu.choose, "what_a_gpu_lacks", lambda: "")
     (tmp_path / "my_policy.py").write_text(
         "def act(observation): ...\n\nclass Policy:\n    def __call__(self, observation): ...\n"
     )

@@ -140,8 +140,8 @@ def test_a_policy_that_is_registered_but_missing_is_one_line(install: Install) -
 
 # Fewer ticks than usual: Warp's CPU device takes as long for one as a GPU for thousands of lanes.
 ON_WARP = """
-from graspline.engine.shards import Spent
-from graspline.episodes.crew import play_together
+from graspline.gpu.engine_server import Spent
+from graspline.gpu.workers import play_together
 from graspline.episodes.scenario import Scenario
 from graspline.tasks.catalogue import find_task
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graspline.datasets.doctor import examine
-from graspline.datasets.store import Dataset
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.format.store import Dataset
 
 from .doors import call, spawn
 

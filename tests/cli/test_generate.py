@@ -15,12 +15,12 @@ from typing import cast
 import pytest
 
 import graspline.cli.generate
-import graspline.datasets.cluster
+import graspline.datasets.write.ray_cluster
 from graspline.cli.generate import _show_work
 from graspline.cli.progress import Progress
-from graspline.datasets.files import locked
-from graspline.datasets.generate import Tally
-from graspline.datasets.store import INFO, STATS, Dataset
+from graspline.datasets.format.files import locked
+from graspline.datasets.format.store import INFO, STATS, Dataset
+from graspline.datasets.write.generate import Tally
 
 from .doors import Answer, call, refused, running, spawn, unread
 
@@ -247,7 +247,7 @@ def test_failures_are_kept_and_labelled_if_asked_for(tmp_path: Path) -> None:
 
 
 def test_without_ray_a_cluster_is_something_this_machine_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graspline.datasets.cluster.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(graspline.datasets.write.ray_cluster.importlib.util, "find_spec", lambda name: None)
     line = complaint(call(*words(tmp_path / "set", 1, *BARE), "--cluster", "auto"), 3)
     assert line == "graspline: --cluster auto: Ray is missing; pip install 'graspline[ray]'"
 

@@ -12,7 +12,7 @@ import pytest
 
 import graspline.cli.inspect
 import graspline.cli.run
-import graspline.engine.choose
+import graspline.gpu.choose
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
@@ -42,7 +42,7 @@ def test_examples_in_the_help_work_as_printed(
     survey = graspline.cli.inspect.survey
     monkeypatch.setattr(graspline.cli.inspect, "survey", lambda task, given, draws, seed: survey(task, given, 10, seed))
     # Those who have a GPU are told what to do with it, too.
-    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: "")
+    monkeypatch.setattr(graspline.gpu.choose, "what_a_gpu_lacks", lambda: "")
     for example in examples(command):
         program, *words = shlex.split(example.partition(">")[0])
         assert program == "graspline"

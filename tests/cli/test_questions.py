@@ -21,7 +21,7 @@ import pytest
 from graspline.cli.questions import Keyboard, TerminalQuestions, chosen
 from graspline.cli.served_questions import ServedQuestions
 from graspline.execution.requests import Ask, Preempted
-from graspline.live.commands import Answer, Ticket
+from graspline.serve.live.commands import Answer, Ticket
 from graspline.tasks.console import Done
 
 from .doors import COMMAND, PATIENCE_S, call, refused

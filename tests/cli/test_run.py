@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import graspline.cli.run
-import graspline.episodes.film
-import graspline.episodes.film_frames
+import graspline.episodes.films.film
+import graspline.episodes.films.frames
 import graspline.rendering.choose
 import graspline.scenes.scene
-from graspline.cli.in_order import InOrder
+from graspline.cli.seed_order import InOrder
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -294,7 +294,7 @@ def test_filming_changes_no_bit(tmp_path: Path) -> None:
 
 
 def test_without_opengl_the_film_has_fewer_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in (graspline.episodes.film, graspline.episodes.film_frames, graspline.rendering.choose):
+    for room in (graspline.episodes.films.film, graspline.episodes.films.frames, graspline.rendering.choose):
         monkeypatch.setattr(room, "gl_problem", lambda: "no libEGL")
     answer = call("run", "lift-cube", "--set", "state_limit_s=0.5", "--video", tmp_path / "film.mp4", "--json")
     (line,) = answer.lines

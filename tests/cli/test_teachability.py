@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graspline.datasets.rows import log_file
+from graspline.datasets.format.rows import log_file
 
 from .doors import call, refused, spawn
 

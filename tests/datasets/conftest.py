@@ -11,12 +11,12 @@ from typing import Any, Self
 
 import pytest
 
-from graspline.datasets.generate import generate
-from graspline.datasets.pool import Order, block_for_each, do
-from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, render
-from graspline.episodes.views import View
+from graspline.datasets.format.recording import Recording
+from graspline.datasets.format.settings import DatasetSettings, settings_of
+from graspline.datasets.write.generate import generate
+from graspline.datasets.write.jobs import Attempts, Drawing, Drawn, attempt, do, render
+from graspline.datasets.write.pool import Order, block_for_each
+from graspline.episodes.camera_views import View
 from graspline.episodes.workers import Filled
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
@@ -70,7 +70,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build on what no doctor would pass: one rendered episode committed several times, or settings changed by hand."""
-    for module in ("layout", "merge", "writer"):
+    for module in ("edit.repack", "edit.merge", "write.writer"):
         monkeypatch.setattr(f"graspline.datasets.{module}.check_sound", lambda root, on_step=None: None)
 
 

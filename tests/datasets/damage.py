@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from av.video.stream import VideoStream
 
-from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
+from graspline.datasets.format.rows import Slot, data_file, log_file, row_file, video_file
 
 FRONT = "observation.images.front"
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.datasets.doctor import examine
-from graspline.datasets.frames import timeline_of
-from graspline.datasets.generate import generate
-from graspline.datasets.recording import pack, unpack
-from graspline.datasets.replay import rerun
-from graspline.datasets.settings import DatasetSettings, differences, settings_of
-from graspline.datasets.store import Dataset
-from graspline.datasets.tables import numbers_in
-from graspline.datasets.work import Attempts, attempt
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.check.replay import rerun
+from graspline.datasets.format.frames import timeline_of
+from graspline.datasets.format.recording import pack, unpack
+from graspline.datasets.format.settings import DatasetSettings, differences, settings_of
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.format.tables import numbers_in
+from graspline.datasets.write.generate import generate
+from graspline.datasets.write.jobs import Attempts, attempt
 from graspline.episodes.units import units_of
 from graspline.errors import InputError
 from graspline.execution.disturbance import Disturbance

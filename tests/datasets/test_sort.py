@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.datasets.card import card_of
-from graspline.datasets.delete import delete
-from graspline.datasets.doctor import examine
-from graspline.datasets.generate import generate
-from graspline.datasets.replay import rerun
-from graspline.datasets.report import report_page
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
-from graspline.episodes.views import View
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.check.replay import rerun
+from graspline.datasets.edit.delete import delete
+from graspline.datasets.format.card import card_of
+from graspline.datasets.format.settings import settings_of
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.report.page import report_page
+from graspline.datasets.write.generate import generate
+from graspline.episodes.camera_views import View
 from graspline.evidence import passes
 from graspline.parameters import load
 from graspline.tasks.sort.parameters import Sort
@@ -89,8 +89,8 @@ def test_accounts_that_are_not_those_of_the_log_are_told(sorted_twice: Path, tmp
 def test_such_datasets_are_cut_and_exported_like_any_other(sorted_twice: Path, tmp_path: Path) -> None:
     h5py: Any = pytest.importorskip("h5py")
     pytest.importorskip("rosbags")
-    from graspline.datasets.hdf5 import export_hdf5
-    from graspline.datasets.rosbag2 import export_rosbag2
+    from graspline.datasets.export.hdf5 import export_hdf5
+    from graspline.datasets.export.rosbag2 import export_rosbag2
 
     root = tmp_path / "one"
     shutil.copytree(sorted_twice, root)

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-import graspline.datasets.work as work
-from graspline.datasets.doctor import examine
-from graspline.datasets.generate import generate
-from graspline.datasets.merge import merge
-from graspline.datasets.replay import rerun
-from graspline.datasets.report import report_page
-from graspline.datasets.rows import Rejected
-from graspline.datasets.settings import DatasetSettings, differences
-from graspline.datasets.store import Dataset, origin_in
-from graspline.datasets.tables import numbers_in
-from graspline.datasets.work import Attempts, attempt
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import PilotOrder, Ruling
+import graspline.datasets.write.jobs as work
+from graspline.datasets.check.doctor import examine
+from graspline.datasets.check.replay import rerun
+from graspline.datasets.edit.merge import merge
+from graspline.datasets.format.rows import Rejected
+from graspline.datasets.format.settings import DatasetSettings, differences
+from graspline.datasets.format.store import Dataset, origin_in
+from graspline.datasets.format.tables import numbers_in
+from graspline.datasets.report.page import report_page
+from graspline.datasets.write.generate import generate
+from graspline.datasets.write.jobs import Attempts, attempt
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import PilotOrder, Ruling
 from graspline.errors import InputError
 from graspline.evidence import at_most
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 

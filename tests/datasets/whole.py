@@ -10,11 +10,11 @@ from typing import Any
 import av
 import pyarrow.parquet as pq
 
-from graspline.datasets.clips import clip_in
-from graspline.datasets.films import number_on
-from graspline.datasets.rows import data_file, data_slot, row_file, row_slot, stats_in
-from graspline.datasets.stats import all_merged
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.rows import data_file, data_slot, row_file, row_slot, stats_in
+from graspline.datasets.format.stats import all_merged
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.format.video import number_on
+from graspline.datasets.format.video_packets import clip_in
 
 # Columns of a row that say where the episode lies, not what it is.
 PLACES = ("data/", "meta/", "videos/", "dataset_", "episode_index", "episode_id", "stats/episode_index", "stats/index")

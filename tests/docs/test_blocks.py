@@ -21,7 +21,7 @@ from cli.distributions import installed
 from graspline import find_task
 from graspline.cli.commands import COMMANDS, command_of
 from graspline.cli.new import new_task
-from graspline.episodes.faults import parse_faults
+from graspline.episodes.fault_injection import parse_faults
 from graspline.execution.drivers import FOLLOW
 from graspline.parameters import build
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import graspline.engine.warp
-from graspline.engine.choose import open_gpu_engine
+import graspline.gpu.engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
-from graspline.engine.lane_models import LaneModels
 from graspline.engine.protocol import Engine
-from graspline.engine.warp import WarpEngine
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import EnvironmentProblem, WiringError
+from graspline.gpu.choose import open_gpu_engine
+from graspline.gpu.engine import WarpEngine
+from graspline.gpu.lane_models import LaneModels
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.scenes.scene import Array, Scene
@@ -198,7 +198,7 @@ class TestTooLittleMemory:
         def full(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr(graspline.engine.warp, "WarpEngine", full)
+        monkeypatch.setattr(graspline.gpu.engine, "WarpEngine", full)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy as np
 
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import Interface, interface_of
-from graspline.envs.reproduction import Actions, thinned
+from graspline.envs.recorded_actions import Actions, thinned
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.run import run_scenarios

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graspline.datasets.doctor import examine
+from graspline.datasets.check.doctor import examine
 
 SCRIPT = Path(__file__).parents[2] / "examples/policies/dagger.py"
 # Learns where the arm is on average, and goes there.

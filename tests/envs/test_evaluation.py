@@ -13,7 +13,7 @@ from graspline.envs.environment import TaskEnv
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
 from graspline.envs.policies import LocalPolicies, Policy
-from graspline.envs.reproduction import recited
+from graspline.envs.recorded_actions import recited
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario

@@ -7,7 +7,7 @@ import pytest
 
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.policies import LocalPolicies, Policy
-from graspline.envs.reproduction import Actions, recited
+from graspline.envs.recorded_actions import Actions, recited
 from graspline.episodes.episode import Episode
 from graspline.episodes.failures import Failure
 from graspline.episodes.run import run_scenarios

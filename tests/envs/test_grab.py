@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import graspline.envs  # noqa: F401  (registers)
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
-from graspline.envs.reproduction import Recording, reproduce
+from graspline.envs.recorded_actions import Recording, reproduce
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import load

@@ -14,7 +14,7 @@ from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
 from graspline.episodes.render_pool import RenderPool
 from graspline.episodes.run import run_scenarios
-from graspline.rendering.sources import OpenSource
+from graspline.rendering.batches import OpenSource
 from graspline.scenes.cube_table import cube_table
 
 from .playing import interface, scenario

@@ -14,7 +14,7 @@ import graspline.envs  # noqa: F401  (registers)
 from graspline.engine.actors import Account
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
-from graspline.envs.reproduction import Recording, reproduce, thinned
+from graspline.envs.recorded_actions import Recording, reproduce, thinned
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of

@@ -12,17 +12,17 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.envs.evaluation import PolicyPilot
+from graspline.envs.failure_watch import TakeoverParameters
 from graspline.envs.interface import Observation
 from graspline.envs.policies import LocalPolicies, Policy
-from graspline.envs.reproduction import Actions, recited
+from graspline.envs.recorded_actions import Actions, recited
 from graspline.envs.takeover import TakeoverPilot, _kept
-from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
-from graspline.execution.happenings import EndsAs
+from graspline.execution.notifications import EndsAs
 from graspline.parameters import Range
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene

@@ -10,8 +10,8 @@ import pytest
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Blind, Misjudge, Place, Roughen, See
 from graspline.episodes.camera import Camera
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
+from graspline.execution.sensor_faults import Eyesight
 from graspline.rendering.picture import Depths, Picture
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
 from graspline.scenes.variation import Variation

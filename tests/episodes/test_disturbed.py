@@ -11,8 +11,8 @@ import pytest
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
+from graspline.episodes.push_clearance import Surroundings
 from graspline.episodes.scenario import Scenario
-from graspline.episodes.surroundings import Surroundings
 from graspline.execution.disturbance import Disturbance
 from graspline.kinematics.differential import ToolKinematics
 from graspline.parameters import load

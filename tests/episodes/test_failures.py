@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graspline.episodes.failures import MODES, OUT_OF_TIME, Failure, failure_of
-from graspline.episodes.handling import HandlingTracker, gap_m
+from graspline.episodes.hand_contacts import HandlingTracker, gap_m
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.scenes.variation import Variation

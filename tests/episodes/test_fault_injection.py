@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.faults.fruit_world import on_plate, world
 
-from graspline.episodes.faults import Fault, FaultInjector
+from graspline.episodes.fault_injection import Fault, FaultInjector
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Entered, Targeted
+from graspline.execution.notifications import Entered, Targeted
 from graspline.execution.requests import Announce, Motion, Reply
 from graspline.faults.context import FaultContext
 from graspline.motion.joint_moves import hold

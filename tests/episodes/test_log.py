@@ -8,7 +8,7 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.log import EpisodeLog, log_of, replay_log, replay_logs, state_hash
-from graspline.execution.track import Track
+from graspline.execution.lane_recording import Track
 from graspline.scenes.cube_table import cube_table
 
 from .playing import run_seeds

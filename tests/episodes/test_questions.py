@@ -10,7 +10,7 @@ import pytest
 from graspline.episodes.questions import Questions
 from graspline.episodes.scenario import GivenAnswer
 from graspline.errors import InputError
-from graspline.execution.happenings import Answered
+from graspline.execution.notifications import Answered
 from graspline.execution.requests import Ask, Preempted
 
 from .playing import scenario

@@ -11,8 +11,8 @@ import pytest
 
 from graspline.episodes import render_pool
 from graspline.episodes.render_pool import RenderPool
+from graspline.rendering.batches import PictureJob
 from graspline.rendering.choose import open_renderer
-from graspline.rendering.sources import PictureJob
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
 

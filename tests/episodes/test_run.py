@@ -19,18 +19,18 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place, Push
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
-from graspline.episodes.onlookers import Instant
+from graspline.episodes.observers import Instant
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
-from graspline.execution.happenings import Entered, Finished, Happening, Looked
+from graspline.execution.notifications import Entered, Finished, Happening, Looked
 from graspline.execution.requests import Reply, pictured
 from graspline.faults.kind import FaultKind
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.rendering.picture import Picture
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE

@@ -6,7 +6,7 @@ import mujoco
 
 import graspline
 from graspline.parameters import load
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 from .playing import scenario

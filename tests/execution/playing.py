@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Finished, Happening
+from graspline.execution.lane_recording import Track
+from graspline.execution.notifications import Finished, Happening
 from graspline.execution.requests import Driver, Motion, Reply
-from graspline.execution.track import Track
 from graspline.motion.guards import Guard
 from graspline.motion.joint_moves import hold, joint_move
 from graspline.motion.path import Path

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.execution.disturbance import Disturbance, Disturber, disturbed
+from graspline.execution.lane_recording import Track
 from graspline.execution.requests import Disturbed, Free, Motion, Preempted, Within
-from graspline.execution.track import Track
 from graspline.kinematics.differential import ToolKinematics
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import CONTINUITY, Command, Path, at_rest, check_corners, check_path

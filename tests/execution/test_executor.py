@@ -12,7 +12,7 @@ from graspline.engine.events import CorruptControl, Place, Push
 from graspline.errors import WiringError
 from graspline.execution.answers import Delays
 from graspline.execution.executor import BEAT, PARTING_HOLD_S
-from graspline.execution.happenings import Applied, Ended, EndsAs, Entered, Finished, Looked
+from graspline.execution.notifications import Applied, Ended, EndsAs, Entered, Finished, Looked
 from graspline.execution.requests import (
     Announce,
     Ask,

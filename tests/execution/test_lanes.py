@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from graspline.errors import WiringError
+from graspline.execution.lane_recording import Track
 from graspline.execution.lanes import LaneTable
 from graspline.execution.requests import Driver, Reply
-from graspline.execution.track import Track
 from graspline.motion.path import Command
 from graspline.robots.so101 import SO101
 

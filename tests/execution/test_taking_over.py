@@ -9,10 +9,10 @@ import pytest
 
 from graspline.engine.events import CorruptControl, Place
 from graspline.errors import WiringError
+from graspline.execution.batched_solves import solve_all
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Finished
+from graspline.execution.notifications import Finished
 from graspline.execution.requests import Ask, Look, Motion, Preempted, Reply, Solve, Watch, Within
-from graspline.execution.solving import solve_all
 from graspline.motion.guards import Slipped
 from graspline.motion.joint_moves import hold, joint_move
 from graspline.rendering.picture import Picture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graspline.kinematics.so101 import PAN_X_M
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 
 
 def ball(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_x, rotation_z
 
 Array = NDArray[np.float64]

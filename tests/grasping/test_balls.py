@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import BallJaw, Grasp, JawParameters, ball_grasps, ball_open_rad, ball_touch_rad
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, TIP_M, moving_finger_m

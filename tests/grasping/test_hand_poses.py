@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.grasping.hand_poses import TOP_RAD, HandPose, grasps_of_shape, hand_poses
-from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.core.beliefs import Belief, Shape
 from graspline.scenes.household import item_of
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from graspline.evidence import at_most
 from graspline.grasping.candidates import DEEPER, Grasp, JawParameters, ball_grasps, box_grasps
+from graspline.grasping.cartesian_lines import ReachParameters, leans_rad
 from graspline.grasping.pose_candidates import Candidate, PoseCandidates, back
-from graspline.grasping.straight import ReachParameters, leans_rad
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
-from graspline.perception.beliefs import Belief
-from graspline.planning.together import Planning, alone
+from graspline.perception.core.beliefs import Belief
+from graspline.planning.batched_planning import Planning, alone
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import SO101

@@ -21,7 +21,7 @@ from graspline.grasping.topdown import (
 from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD, forward
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import (

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from graspline.grasping.grab_values import GrabQuery, GrabVariables
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
+from graspline.grasping.commanded_grasp_values import GrabQuery, GrabVariables
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME
 from graspline.scenes.block_table import block_table, kind_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from graspline.engine.layout import Layout, Readings
 from graspline.evidence import Evidence, at_most
-from graspline.execution.happenings import Ended, Entered, Happening, Then
+from graspline.execution.notifications import Ended, Entered, Happening, Then
 from graspline.execution.requests import Announce, Look, Reply, Within
 from graspline.machine.machine import Machine, Result
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.errors import InputError
-from graspline.execution.happenings import EndsAs
+from graspline.execution.notifications import EndsAs
 from graspline.machine.chart import chart_of
 from graspline.machine.chart_text import text_width
 from graspline.machine.diagram import mermaid, svg, svg_sheet

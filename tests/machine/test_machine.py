@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.errors import WiringError
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Look, Motion, Reply, Within
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Stage

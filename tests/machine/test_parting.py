@@ -9,7 +9,7 @@ import pytest
 
 from graspline.errors import WiringError
 from graspline.evidence import at_least
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Look, Reply
 from graspline.machine.diagram import mermaid, svg
 from graspline.machine.machine import Machine

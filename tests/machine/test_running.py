@@ -10,9 +10,9 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Ended, EndsAs, Entered, Finished, Happening
+from graspline.execution.lane_recording import Track
+from graspline.execution.notifications import Ended, EndsAs, Entered, Finished, Happening
 from graspline.execution.requests import Look, Motion, Reply
-from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End

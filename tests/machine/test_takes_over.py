@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from graspline.errors import WiringError
-from graspline.execution.happenings import Entered
+from graspline.execution.notifications import Entered
 from graspline.execution.requests import Announce
 from graspline.machine.diagram import mermaid, svg
 from graspline.machine.machine import Machine, Result

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import BallJaw
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_ball, held_clearance
 from graspline.placement.parameters import CarryParameters

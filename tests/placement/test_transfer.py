@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import Support
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer

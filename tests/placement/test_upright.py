@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from grasping.things import asked, thing, world
 from graspline.evidence import passes
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabPlan
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_values import GrabPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support

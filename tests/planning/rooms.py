@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import ranked, solve
-from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.core.beliefs import Belief, Shape
 from graspline.spatial.rotations import multiply, rotation_x, rotation_z
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, solve
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CLEARANCE_M, Collision, CollisionWorld
 from graspline.robots.so101 import CAMERA_HOUSING, CAMERA_KEEPS_M, FIXED_FACE_M, HOME, SO101, TIP_M
 from graspline.scenes.cube_table import CUBE, cube_table

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.kinematics.hsr import forward
-from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import ROOM_CLEARANCE_M, STEP_M, Collision, CollisionWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.robot import Robot

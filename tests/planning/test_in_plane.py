@@ -11,8 +11,8 @@ from graspline.kinematics.arms import arm_of
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.escapes import way_out
 from graspline.planning.in_plane import SHORTEST_M, heading_of, straight_in_plane
-from graspline.planning.ways_out import way_out
 from graspline.robots.so101 import FIXED_TIP_M, SO101
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.cube_table import cube_table

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.motion.path import Path, check_path
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, Way, plan_way, timed
 from graspline.robots.hsr import HSR

@@ -6,12 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from render_cases import random_state
 
 from graspline.errors import EnvironmentProblem
 from graspline.rendering import choose
 from graspline.rendering.choose import gl_problem, open_renderer
 from graspline.scenes.cube_table import cube_table
+
+from .render_cases import random_state
 
 WITHOUT_PYOPENGL = "import sys; sys.modules['OpenGL'] = None"
 WITHOUT_LIBEGL = """

@@ -9,11 +9,12 @@ import threading
 
 import numpy as np
 import pytest
-from render_cases import random_state
 
 from graspline.errors import WiringError
 from graspline.rendering.choose import gl_problem
 from graspline.scenes.cube_table import cube_table
+
+from .render_cases import random_state
 
 needs_gl = pytest.mark.skipif(gl_problem() is not None, reason=gl_problem() or "")
 

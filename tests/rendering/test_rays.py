@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from render_cases import SHAPES, random_state, scene_of
 
 from graspline.errors import WiringError
 from graspline.rendering.rays import RayRenderer
@@ -12,6 +11,8 @@ from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 from graspline.scenes.textures import PATTERNS
 from graspline.scenes.variation import Edit, Variation
+
+from .render_cases import SHAPES, random_state, scene_of
 
 LENS_IN_CASE = """
 <mujoco>

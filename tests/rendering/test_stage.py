@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from render_cases import SHAPES, random_state, scene_of
 
 from graspline.errors import InputError
 from graspline.rendering.picture import pixel_rays
 from graspline.scenes.cube_table import CUBE, cube_table, cube_variation
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import rotate
+
+from .render_cases import SHAPES, random_state, scene_of
 
 KINDS = ("gl", "rays")
 pytestmark = pytest.mark.parametrize("kind", KINDS)

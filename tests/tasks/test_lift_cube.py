@@ -18,14 +18,14 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import Evidence, passes
-from graspline.execution.happenings import Entered, Happening
+from graspline.execution.notifications import Entered, Happening
 from graspline.execution.requests import Announce, Look, Motion, Solve, Within
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.machine import Result
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief, Perception
+from graspline.perception.core.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FINGER, HOME, SO101, moving_finger_m

@@ -7,7 +7,7 @@ import pytest
 
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.parameters import Range
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
 from graspline.spatial.rotations import yaw_of
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, sample_block

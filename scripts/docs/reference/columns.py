@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graspline import TASKS
-from graspline.datasets.frames import Column, columns_of
-from graspline.datasets.rows import EPISODE_COLUMNS
+from graspline.datasets.format.frames import Column, columns_of
+from graspline.datasets.format.rows import EPISODE_COLUMNS
 from reference.markdown import code, sentence, table
 
 HEAD = """# Dataset columns

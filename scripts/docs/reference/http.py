@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from graspline.service.app import description
+from graspline.serve.http.app import description
 from reference.markdown import code, sentence, table
 
 HEAD = """# HTTP routes

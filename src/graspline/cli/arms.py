@@ -12,11 +12,11 @@ import yaml
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
-from graspline.cli.working import working
-from graspline.episodes.arm_pages import jaw_page, line_table, opening_table, workspace_page
+from graspline.cli.status_line import working
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
+from graspline.reports.arm_pages import jaw_page, line_table, opening_table, workspace_page
 from graspline.robots.catalogue import ROBOTS
 
 RobotName = Annotated[

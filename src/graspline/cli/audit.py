@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from graspline.campaigns.audit import MISTAKES, Audit, run_audit
 from graspline.cli.campaign import Bars, again, brief, named_faults
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
@@ -27,10 +28,9 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
-from graspline.episodes.audit import MISTAKES, Audit, run_audit
-from graspline.episodes.pages import audit_page
 from graspline.episodes.statistics import wilson
 from graspline.faults.catalogue import own_fault_names
+from graspline.reports.pages import audit_page
 from graspline.wording import counted
 
 _SHOWN = 20

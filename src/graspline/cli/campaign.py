@@ -15,6 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
+from graspline.campaigns.baseline import leaf_states
+from graspline.campaigns.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -36,15 +38,13 @@ from graspline.cli.outputs import WIDTH, make_folder, save_findings, wrapped
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
 from graspline.engine.protocol import Engine
-from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.episodes.episode import Episode
-from graspline.episodes.pages import campaign_page
 from graspline.episodes.questions import first_default
-from graspline.episodes.rehearsal import leaf_states
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
 from graspline.faults.catalogue import fault_kinds, fault_names, find_fault
 from graspline.parameters.notation import printable
+from graspline.reports.pages import campaign_page
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 from graspline.wording import quantity

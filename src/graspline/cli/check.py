@@ -15,7 +15,7 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, RobotName, Settings, TaskName, task_and_parameters, with_robot
 from graspline.cli.outputs import wrapped
 from graspline.cli.questions import UnaskedQuestions
-from graspline.cli.working import working
+from graspline.cli.status_line import working
 from graspline.conformance.kit import NAMES, check_task
 from graspline.conformance.report import Checked
 from graspline.engine.protocol import Engine

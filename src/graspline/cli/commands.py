@@ -16,11 +16,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from graspline.choices import DEMO_GOAL, FIRST_TASK
+from graspline.cli.deferred_imports import lazily, load
 from graspline.cli.interrupts import STOPS
-from graspline.cli.lazily import lazily, load
-from graspline.cli.mistakes import in_our_words
+from graspline.cli.option_errors import in_our_words
+from graspline.cli.status_line import working
 from graspline.cli.usage import Command
-from graspline.cli.working import working
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
@@ -63,7 +63,6 @@ COMMANDS: Mapping[str, Listed] = {
     "new task": Listed("new:new_task", "Write a package with a working task to start from."),
     "new robot": Listed("new:new_robot", "Write a description of a robot to start from."),
     "rates": Listed("rates:rates", "Measure success against the density and speed of what arrives."),
-    "bench": Listed("bench:bench", "Benchmark this machine; report speeds relative to raw physics and rendering."),
 }
 # What a group is for, by the first word of its commands.
 GROUPS: Mapping[str, str] = {"new": "Write a starting point for something of your own."}

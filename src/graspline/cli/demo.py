@@ -15,13 +15,13 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import make_folder, report_saved, wrapped, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import FilmStopped, film, still_sheet
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.report import Chronicle, report_page, telling_moments
+from graspline.episodes.films.film import FilmStopped, film, still_sheet
+from graspline.episodes.observers import Instant
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import Interrupted
-from graspline.execution.happenings import Ended, Happening
+from graspline.execution.notifications import Ended, Happening
+from graspline.reports.episode_page import Chronicle, report_page, telling_moments
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 

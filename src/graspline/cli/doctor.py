@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from graspline.cli.progress import steps
-from graspline.datasets.doctor import Diagnosis, Summary, examine
+from graspline.datasets.check.doctor import Diagnosis, Summary, examine
 from graspline.errors import DatasetProblem
 from graspline.wording import counted, duration
 

@@ -14,12 +14,12 @@ from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Folder
 from graspline.cli.outputs import report_saved
 from graspline.cli.progress import steps
-from graspline.datasets.compact import compact as compact_dataset
-from graspline.datasets.delete import delete as delete_episodes
-from graspline.datasets.delete import deleted_in
-from graspline.datasets.delete import restore as restore_episodes
-from graspline.datasets.merge import merge as merge_datasets
-from graspline.datasets.store import INFO, Dataset
+from graspline.datasets.edit.compact import compact as compact_dataset
+from graspline.datasets.edit.delete import delete as delete_episodes
+from graspline.datasets.edit.delete import deleted_in
+from graspline.datasets.edit.delete import restore as restore_episodes
+from graspline.datasets.edit.merge import merge as merge_datasets
+from graspline.datasets.format.store import INFO, Dataset
 from graspline.errors import InputError
 from graspline.wording import counted
 

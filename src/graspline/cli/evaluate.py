@@ -35,11 +35,9 @@ from graspline.cli.options import (
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
-from graspline.cli.working import working
-from graspline.engine.choose import check_gpu, open_engine
+from graspline.cli.status_line import working
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, interface_of
@@ -47,14 +45,16 @@ from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import SUFFIXES
-from graspline.episodes.film_frames import film_view
+from graspline.episodes.films.film import SUFFIXES
+from graspline.episodes.films.frames import film_view
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
 from graspline.faults.catalogue import fault_names
+from graspline.gpu.certify_policies import certified_by_frames
+from graspline.gpu.choose import check_gpu, open_engine
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task

@@ -9,7 +9,7 @@ from pathlib import Path
 from graspline.cli.options import is_installed
 from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
-from graspline.datasets.files import locked
+from graspline.datasets.format.files import locked
 from graspline.errors import DatasetProblem
 from graspline.evaluations.gallery import Sheet, chosen, problem, sheets
 from graspline.evaluations.page import evaluation_page, factors_sentence, is_tested

@@ -13,7 +13,7 @@ from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Folder
 from graspline.cli.outputs import check_name, make_folder, report_saved
 from graspline.cli.progress import steps
-from graspline.datasets.files import folder_bytes
+from graspline.datasets.format.files import folder_bytes
 from graspline.errors import InputError, one_of
 from graspline.wording import counted
 
@@ -59,7 +59,7 @@ def export(
 
 def _export_hdf5(root: Path, out: Path, jpeg: bool) -> None:
     # An optional dependency; the module says so where it is missing.
-    from graspline.datasets.hdf5 import export_hdf5
+    from graspline.datasets.export.hdf5 import export_hdf5
 
     check_name("--out", out, ".hdf5")
     make_folder("--out", out.parent)
@@ -71,7 +71,7 @@ def _export_hdf5(root: Path, out: Path, jpeg: bool) -> None:
 
 def _export_rosbag2(root: Path, out: Path) -> None:
     # As is rosbags.
-    from graspline.datasets.rosbag2 import bag_name, export_rosbag2
+    from graspline.datasets.export.rosbag2 import bag_name, export_rosbag2
 
     make_folder("--out", out.parent)
 

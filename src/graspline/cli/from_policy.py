@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graspline.engine.choose import check_gpu
 from graspline.engine.protocol import EngineKind
 from graspline.envs.checkpoints import check_fits, find_checkpoint, policy_source
-from graspline.envs.identity import digest_of_policy
+from graspline.envs.failure_watch import TakeoverParameters
 from graspline.envs.interface import interface_of
 from graspline.envs.policies import PolicySource, is_checkpoint
+from graspline.envs.policy_identity import digest_of_policy
 from graspline.envs.policy_process import PolicyProcess
 from graspline.envs.takeover import pilot_of
-from graspline.envs.watching import TakeoverParameters
-from graspline.episodes.pilots import MakePilot
+from graspline.episodes.policy_drivers import MakePilot
 from graspline.errors import InputError
+from graspline.gpu.choose import check_gpu
 from graspline.parameters import build, dump
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import TASKS

@@ -44,25 +44,25 @@ from graspline.cli.outputs import report_saved
 from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import success_text
-from graspline.cli.working import working
-from graspline.datasets.cluster import RayPool
-from graspline.datasets.generate import Tally, generate
-from graspline.datasets.gpu_pool import GpuPool
-from graspline.datasets.index import INFO
-from graspline.datasets.pool import LocalPool, Pool
-from graspline.datasets.rows import Row
-from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
-from graspline.datasets.store import OURS, origin_in
-from graspline.datasets.work import NOT_CERTIFIED, fly_with
+from graspline.cli.status_line import working
+from graspline.datasets.format.index import INFO
+from graspline.datasets.format.rows import Row
+from graspline.datasets.format.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
+from graspline.datasets.format.store import OURS, origin_in
+from graspline.datasets.write.generate import Tally, generate
+from graspline.datasets.write.jobs import NOT_CERTIFIED, fly_with
+from graspline.datasets.write.pool import LocalPool, Pool
+from graspline.datasets.write.ray_cluster import RayPool
 from graspline.engine.protocol import EngineKind
+from graspline.episodes.camera_views import ticks_per_frame, views_of
 from graspline.episodes.processes import cores
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.episodes.views import ticks_per_frame, views_of
 from graspline.episodes.workers import Prepare
 from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW
+from graspline.gpu.dataset_pool import GpuPool
+from graspline.gpu.looks import what_warp_cannot_render
 from graspline.rendering.choose import gl_problem
-from graspline.rendering.looks import what_warp_cannot_render
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
 from graspline.wording import counted

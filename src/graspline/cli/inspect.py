@@ -11,12 +11,12 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, RobotName, Settings, TaskName, offering, task_and_parameters, with_robot
 from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
-from graspline.episodes.region import refusals, region_chart, survey
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, either
 from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
 from graspline.parameters.notation import printable
+from graspline.reports.region import refusals, region_chart, survey
 from graspline.tasks.catalogue import find_task
 
 # Names that a diagram may end in: a picture, or text.

@@ -10,15 +10,22 @@ import traceback
 from collections.abc import Callable
 
 from graspline.cli import streams
+from graspline.cli.deferred_imports import forget
 from graspline.cli.interrupts import STOPS
-from graspline.cli.lazily import forget
 from graspline.cli.logs import show_warnings
 from graspline.errors import GrasplineError
 
 
-def entry() -> None:
+def _graspline() -> Callable[[], object]:
+    # Here and not at the top: a Ctrl-C during this import is handled by `entry`.
+    from graspline.cli.commands import app
+
+    return app
+
+
+def entry(load: Callable[[], Callable[[], object]] = _graspline) -> None:
     """Run the command line: one clear message and the documented exit code; a traceback only for an internal error."""
-    code = _run()
+    code = _run(load)
     # Nothing is left to interrupt: a late Ctrl-C could only print a traceback while Python shuts down.
     for each in STOPS:
         signal.signal(each, signal.SIG_IGN)
@@ -27,17 +34,14 @@ def entry() -> None:
     sys.exit(code)
 
 
-def _run() -> int:
+def _run(load: Callable[[], Callable[[], object]]) -> int:
     try:
         streams.prepare()
         show_warnings()
         # Otherwise mujoco tries window libraries in a process of its own as it is imported, which Ctrl-C makes noisy.
         # Pictures need none: they are rendered by EGL or by rays.
         os.environ.setdefault("MUJOCO_GL", "disable")
-        # Here and not at the top: a Ctrl-C during this import is handled below.
-        from graspline.cli.commands import app
-
-        return _play(app)
+        return _play(load())
     except GrasplineError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:

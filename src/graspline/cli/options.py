@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graspline.choices import ASPECTS, EngineChoice
-from graspline.cli.working import working
-from graspline.engine.choose import chosen
+from graspline.cli.status_line import working
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.faults import faults_in, parse_faults
+from graspline.episodes.fault_injection import faults_in, parse_faults
 from graspline.errors import InputError, WiringError, nearest, together
 from graspline.execution.disturbance import Disturbance
 from graspline.faults.catalogue import find_fault
+from graspline.gpu.choose import chosen
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable

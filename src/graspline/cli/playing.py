@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import WIDTH, report_saved
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
+from graspline.cli.seed_order import InOrder
 from graspline.cli.streams import unread
 from graspline.episodes.episode import INTERRUPTED, POLICY_ERROR, Episode
-from graspline.episodes.film import FilmStopped, film
+from graspline.episodes.films.film import FilmStopped, film
 from graspline.episodes.questions import first_default
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.store import Line, shown

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 
 from graspline.choices import ASK_S
 from graspline.cli.outputs import wrapped
-from graspline.execution.happenings import Answered
+from graspline.execution.notifications import Answered
 from graspline.execution.requests import Ask, Preempted
 
 # How often a wait for an answer looks for Ctrl-C.

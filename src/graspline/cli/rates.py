@@ -13,10 +13,10 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
 from graspline.cli.outputs import make_folder, report_saved, wrapped, write_whole
 from graspline.cli.run_progress import RunProgress
-from graspline.episodes.rates import Point, measure, rates_chart
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
+from graspline.reports.rates import Point, measure, rates_chart
 from graspline.tasks.catalogue import find_task
 from graspline.wording import quantity
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from graspline.cli.progress import steps
-from graspline.datasets.replay import Rerun, rerun, versions_note
-from graspline.datasets.store import Dataset
+from graspline.datasets.check.replay import Rerun, rerun, versions_note
+from graspline.datasets.format.store import Dataset
 from graspline.errors import DatasetProblem
 from graspline.wording import counted
 

@@ -11,8 +11,8 @@ from graspline.cli.evaluations import write_page
 from graspline.cli.interrupts import interruptible, stopping
 from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
-from graspline.datasets.report import report_page
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.report.page import report_page
 from graspline.evaluations.store import SUMMARY, Evaluation
 from graspline.evaluations.summary import summarise
 

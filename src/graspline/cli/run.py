@@ -35,21 +35,21 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.questions import TerminalQuestions, keyboard
 from graspline.cli.run_progress import RunProgress
+from graspline.cli.status_line import working
 from graspline.cli.view import Viewer
-from graspline.cli.working import working
-from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
-from graspline.episodes.certify import certified
 from graspline.episodes.episode import Episode
-from graspline.episodes.film import SUFFIXES
-from graspline.episodes.film_frames import film_view
-from graspline.episodes.narrator import Narrator
+from graspline.episodes.films.film import SUFFIXES
+from graspline.episodes.films.frames import film_view
+from graspline.episodes.log_lines import Narrator
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.errors import InputError, one_of
 from graspline.faults.catalogue import fault_names
+from graspline.gpu.certify import certified
+from graspline.gpu.choose import open_engine
 
 # Episodes that the CPU plays again side by side.
 _CERTIFIED_AT_ONCE = 64

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graspline.cli.archive import open_archive
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Randomize, RobotName, Settings, TaskName, task_and_parameters, with_robot
 from graspline.cli.questions import keyboard
 from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
-from graspline.live.bench import first_seed
+from graspline.serve.archive import open_archive
+from graspline.serve.live.server_context import first_seed
 
 if TYPE_CHECKING:
-    from graspline.cli.hosting import Hosted
+    from graspline.serve.hosting import Hosted
 
 _EXTRA = ("fastapi", "starlette", "uvicorn", "websockets", "viser", "trimesh")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -77,7 +77,7 @@ def serve(
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     with open_archive(found, parameters, first, record) as archive, stopping() as asked, ExitStack() as open_now:
         _say("loading the page and the HTTP interface")
-        from graspline.cli.hosting import Way, hosted
+        from graspline.serve.hosting import Way, hosted
 
         way = Way(host=host, port=port, addresses=frozenset(names))
         running = open_now.enter_context(hosted(found, parameters, first, archive, way, _say))

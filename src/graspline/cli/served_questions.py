@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graspline.choices import ASK_S
 from graspline.cli.questions import Keyboard, chosen, options_text, say
-from graspline.live.commands import Answer
-from graspline.live.session import Session
+from graspline.serve.live.commands import Answer
+from graspline.serve.live.session import Session
 
 
 class ServedQuestions:

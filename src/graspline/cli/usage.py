@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from graspline.cli.mistakes import in_our_words
+from graspline.cli.option_errors import in_our_words
 
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _UNBROKEN = "\N{NON-BREAKING HYPHEN}"

@@ -6,13 +6,22 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from graspline.campaigns.audit import (
+    EPISODE,
+    MISTAKES,
+    Audit,
+    Wrong,
+    check_claim,
+    check_verdict,
+    fault_cells,
+    see_claim,
+)
+from graspline.campaigns.baseline import HANG_S, rehearse
 from graspline.conformance.definition import Subject
 from graspline.conformance.report import Checked
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
-from graspline.episodes.audit import EPISODE, MISTAKES, Audit, Wrong, check_claim, check_verdict, fault_cells, see_claim
 from graspline.episodes.episode import Episode
-from graspline.episodes.rehearsal import HANG_S, rehearse
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of

@@ -10,12 +10,12 @@ from typing import Any, NoReturn, overload
 
 from numpy.typing import NDArray
 
-from graspline.datasets.clips import Clip, Pixels, clip_in
-from graspline.datasets.frames import columns_of
-from graspline.datasets.rows import Row
-from graspline.datasets.sentences import sentences_of
-from graspline.datasets.store import Dataset
-from graspline.datasets.tables import numbers_in
+from graspline.datasets.format.frames import columns_of
+from graspline.datasets.format.rows import Row
+from graspline.datasets.format.sentences import sentences_of
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.format.tables import numbers_in
+from graspline.datasets.format.video_packets import Clip, Pixels, clip_in
 from graspline.errors import InputError, nearest
 from graspline.notebook import Html, badge, card, table
 from graspline.wording import counted

@@ -11,11 +11,11 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
+from graspline.engine.control_delay import Wires
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
-from graspline.engine.wires import Wires
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 

@@ -18,8 +18,8 @@ from graspline.choices import DEFAULT_VIEWS
 from graspline.envs.interface import Interface
 from graspline.envs.policies import PolicySource, is_checkpoint, parse_policy
 from graspline.envs.policy_server import LEROBOT
+from graspline.episodes.camera_views import View
 from graspline.episodes.units import CONVENTIONS, joint_names
-from graspline.episodes.views import View
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable, shortened
 

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from graspline.choices import DEFAULT_VIEWS
 from graspline.engine.actors import Actor
 from graspline.engine.cpu import CpuEngine
+from graspline.envs.environment_arguments import RENDER_MODES, terms_of
 from graspline.envs.frames import Frames
 from graspline.envs.interface import Array, Interface, Observation, joints_rad
-from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
-from graspline.episodes.referee import Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
+from graspline.episodes.success_by_truth import Referee, SparseReferee
 from graspline.evidence import passes
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
+from graspline.execution.sensor_faults import Eyesight
 from graspline.rendering.picture import Pixels
 from graspline.tasks.task import Draw
 

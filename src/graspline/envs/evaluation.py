@@ -12,13 +12,13 @@ from graspline.envs.interface import Array, Interface, interface_of, joints_rad
 from graspline.envs.policies import Answered, Asked, LocalPolicies, Policies, Policy, PolicyFailed
 from graspline.episodes.episode import POLICY_ERROR
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
-from graspline.episodes.handling import HandlingTracker
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import Ruling
-from graspline.episodes.referee import Referee
+from graspline.episodes.hand_contacts import HandlingTracker
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import Ruling
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.success_by_truth import Referee
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, EndsAs, Entered, Targeted
+from graspline.execution.notifications import Ended, EndsAs, Entered, Targeted
 from graspline.execution.requests import Announce, Look, Looks, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.scene import Scene

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
 from graspline.envs.policy_server import NoAction, action_of
+from graspline.episodes.camera_views import View, ticks_per_frame, views_of
 from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
-from graspline.episodes.views import View, ticks_per_frame, views_of
 from graspline.errors import InputError, one_of, together
 from graspline.rendering.picture import Pixels
 from graspline.robots.robot import Robot

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graspline.engine.choose import GPU
 from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import Interface
 from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
-from graspline.rendering.looks import what_warp_cannot_render
-from graspline.rendering.sources import OpenSource, PictureSource
+from graspline.rendering.batches import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 
 
@@ -21,7 +19,7 @@ def source_for(
     *,
     smooth: bool,
     say: Callable[[str], object],
-    device: str = GPU,
+    device: str = "cuda:0",
 ) -> OpenSource | None:
     """What renders the pictures of this interface for all lanes at once; None without cameras.
 
@@ -30,6 +28,8 @@ def source_for(
     if not interface.views:
         return None
     if engine == "gpu":
+        from graspline.gpu.looks import what_warp_cannot_render
+
         problem = "edges that are antialiased" if smooth else what_warp_cannot_render(scene)
         if not problem:
             return lambda scene, lanes: _on_gpu(scene, lanes, device, say)
@@ -45,6 +45,6 @@ def _on_cpu(scene: Scene, lanes: int, *, smooth: bool) -> PictureSource | None:
 
 def _on_gpu(scene: Scene, lanes: int, device: str, say: Callable[[str], object]) -> PictureSource:
     # Imports Warp, which is not everywhere.
-    from graspline.rendering.warp_pictures import WarpPictures
+    from graspline.gpu.pictures import WarpPictures
 
     return WarpPictures(scene, lanes, device, lambda: RenderPool(scene, min(lanes, cores())), say)

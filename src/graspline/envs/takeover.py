@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.envs.evaluation import PolicyPilot, Trial
+from graspline.envs.failure_watch import Noticed, ProgressWatch, TakeoverParameters
 from graspline.envs.interface import Interface
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
-from graspline.envs.watching import Noticed, ProgressWatch, TakeoverParameters
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import PilotOrder, Ruling
+from graspline.episodes.camera_views import parse_views, ticks_per_frame
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import PilotOrder, Ruling
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import units_of
-from graspline.episodes.views import parse_views, ticks_per_frame
 from graspline.errors import WiringError
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, EndsAs, Entered
+from graspline.execution.notifications import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 from graspline.motion.path import Command
 from graspline.parameters import load
-from graspline.rendering.sources import OpenSource, PictureSource
+from graspline.rendering.batches import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]

@@ -1,1 +1,1 @@
-"""An episode from scenario to verdict: run, log, replay, faults."""
+"""An episode from scenario to verdict: run, log, replay, faults, films."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from graspline.engine.events import Change, Event
 from graspline.engine.protocol import Engine
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
+from graspline.execution.sensor_faults import Eyesight
+from graspline.rendering.batches import PictureJob, PictureSource
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
 from graspline.rendering.picture import Array, Depths, Picture
-from graspline.rendering.sources import PictureJob, PictureSource
 from graspline.scenes.scene import PHYSICS_HZ
 from graspline.scenes.variation import Variation
 

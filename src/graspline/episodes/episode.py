@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.card import episode_card, episode_line
 from graspline.episodes.failures import Failure
-from graspline.episodes.faults import Strike
+from graspline.episodes.fault_injection import Strike
 from graspline.episodes.log import EpisodeLog
+from graspline.episodes.notebook_card import episode_card, episode_line
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, EvidenceTable, passes
-from graspline.execution.happenings import Answered, Then
+from graspline.execution.notifications import Answered, Then
 from graspline.tasks.task import Draw, Instruction
 
 if TYPE_CHECKING:
-    from graspline.episodes.inline_film import InlineFilm
+    from graspline.episodes.films.inline import InlineFilm
     from graspline.machine.diagram import Diagram
 
 # Verdicts of episodes that were stopped from outside: by the caller, or for taking too long.
@@ -121,7 +121,7 @@ class Episode:
     def film(self) -> InlineFilm:
         """A film that plays in a notebook and can be saved. Without recorded states the log is replayed first."""
         # Films are made of episodes; only this method needs the reverse.
-        from graspline.episodes.inline_film import filmed
+        from graspline.episodes.films.inline import filmed
 
         return filmed(self)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from graspline.episodes.handling import HELD_S, Handling, HandlingTracker
+from graspline.episodes.hand_contacts import HELD_S, Handling, HandlingTracker
 from graspline.evidence import Evidence, at_least, at_most, failures
 
 NEVER_REACHED, MISSED, PUSHED_AWAY, SLIPPED = "never_reached", "missed", "pushed_away", "slipped"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Change, Event
 from graspline.engine.protocol import Engine
-from graspline.execution.track import Track
+from graspline.execution.lane_recording import Track
 from graspline.motion.path import controls_of
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.episodes.crew import play_together
 from graspline.episodes.episode import Episode
-from graspline.episodes.onlookers import Witness
+from graspline.episodes.observers import Witness
 from graspline.episodes.processes import cores
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -32,6 +31,8 @@ def play_scenarios(
     all cores.
     """
     if engine == "gpu":
+        from graspline.gpu.workers import play_together
+
         return play_together(
             scenarios,
             lanes=lanes,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from graspline.episodes.scenario import GivenAnswer
 from graspline.errors import InputError, nearest
-from graspline.execution.happenings import Answered
+from graspline.execution.notifications import Answered
 from graspline.execution.requests import Ask, Preempted
 
 # Asks a person; None while there is no answer.

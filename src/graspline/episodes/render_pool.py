@@ -16,9 +16,9 @@ from multiprocessing.shared_memory import SharedMemory
 import numpy as np
 
 from graspline.episodes.workers import WorkerPool
+from graspline.rendering.batches import PictureJob
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.rendering.picture import Array, Picture, Pixels
-from graspline.rendering.sources import PictureJob
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 

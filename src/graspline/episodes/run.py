@@ -10,9 +10,9 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.failures import Failure
-from graspline.episodes.faults import Fault, parse_faults
-from graspline.episodes.onlookers import Instant, Onlooker, Witness
-from graspline.episodes.pilots import Pilot
+from graspline.episodes.fault_injection import Fault, parse_faults
+from graspline.episodes.observers import Instant, Onlooker, Witness
+from graspline.episodes.policy_drivers import Pilot
 from graspline.episodes.processes import cores
 from graspline.episodes.questions import AskPerson
 from graspline.episodes.runner import EpisodeRunner
@@ -20,11 +20,11 @@ from graspline.episodes.scenario import Scenario
 from graspline.episodes.starts import ScenarioQueue
 from graspline.errors import WiringError
 from graspline.evidence import at_most
-from graspline.execution.happenings import Finished, Happening, Observer
-from graspline.execution.track import Track
+from graspline.execution.lane_recording import Track
+from graspline.execution.notifications import Finished, Happening, Observer
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
-from graspline.rendering.sources import OpenSource
+from graspline.rendering.batches import OpenSource
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Draw
 

@@ -11,26 +11,26 @@ from graspline.engine.actors import Actor, World
 from graspline.engine.protocol import Engine
 from graspline.episodes.camera import Camera
 from graspline.episodes.episode import INTERRUPTED, Episode, Transition
-from graspline.episodes.faults import Fault, FaultInjector
+from graspline.episodes.fault_injection import Fault, FaultInjector
 from graspline.episodes.log import log_of, state_hash
-from graspline.episodes.onlookers import Instant
-from graspline.episodes.pilots import Pilot, Ruling
+from graspline.episodes.observers import Instant
+from graspline.episodes.policy_drivers import Pilot, Ruling
+from graspline.episodes.push_clearance import Surroundings
 from graspline.episodes.questions import AskPerson, Questions
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
-from graspline.episodes.surroundings import Surroundings
 from graspline.evidence import Evidence
+from graspline.execution.deferred_solves import Thinking
 from graspline.execution.disturbance import Disturber, disturbed
 from graspline.execution.executor import Executor
-from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Observer, Targeted
+from graspline.execution.lane_recording import Track
+from graspline.execution.notifications import Answered, Applied, Ended, Entered, Finished, Happening, Observer, Targeted
 from graspline.execution.requests import Ask, Driver, Reply, Solve
-from graspline.execution.thinking import Thinking
-from graspline.execution.track import Track
+from graspline.execution.sensor_faults import Eyesight
 from graspline.faults.context import FaultContext
 from graspline.machine.machine import Machine, Result
+from graspline.rendering.batches import PictureSource
 from graspline.rendering.picture import Picture
-from graspline.rendering.sources import PictureSource
 from graspline.scenes.variation import Variation
 from graspline.tasks.task import Draw
 

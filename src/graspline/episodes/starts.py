@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from graspline.engine.protocol import Elsewhere, Engine
-from graspline.episodes.draws import Draws
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.scene_queue import Draws
+from graspline.execution.deferred_solves import Thinking
 from graspline.execution.executor import Executor
-from graspline.execution.thinking import Thinking
 from graspline.tasks.task import Draw
 
 # One scenario is sampled ahead for every eight lanes: a tick brings a question of each nearer to its answer, and a

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from graspline.datasets.style import STYLE
-from graspline.episodes.pages import page
+from graspline.datasets.report.style import STYLE
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.comparison import Comparison
 from graspline.evaluations.factor_tables import LEVEL, Factor
 from graspline.evaluations.page import facts, is_tested, p_text, rate_row, scrolled, seeds_text
+from graspline.reports.pages import page
 from graspline.version import VERSION
 
 _NAMES = ("A", "B")

@@ -12,8 +12,8 @@ from typing import TypeVar
 from PIL import Image
 
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.film_frames import FilmView, FrameRenderer, film_view, shot_of
-from graspline.episodes.film_framing import frame_episode
+from graspline.episodes.films.frames import FilmView, FrameRenderer, film_view, shot_of
+from graspline.episodes.films.framing import frame_episode
 from graspline.episodes.log import replay_logs
 from graspline.errors import GrasplineError
 from graspline.evaluations.store import Evaluation, Line

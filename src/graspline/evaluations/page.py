@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from graspline.datasets.charts import rate_bar, rate_columns
-from graspline.datasets.heatmap import outcome_map
-from graspline.datasets.style import STYLE
-from graspline.datasets.summary import Spot
+from graspline.datasets.report.charts import rate_bar, rate_columns
+from graspline.datasets.report.heatmap import outcome_map
+from graspline.datasets.report.style import STYLE
+from graspline.datasets.report.summary import Spot
 from graspline.episodes.failures import MODES
-from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
 from graspline.evaluations.factor_tables import LEAST_DIFFERENT, LEAST_EPISODES, LEVEL, Factor, shuffles_for
 from graspline.evaluations.gallery import Sheet
@@ -20,6 +19,7 @@ from graspline.evaluations.summary import Summary, mode_of
 from graspline.evidence import Measurement
 from graspline.kinematics.table_reach import table_reach
 from graspline.parameters import describe
+from graspline.reports.pages import page, table
 from graspline.version import VERSION
 from graspline.wording import counted, duration
 

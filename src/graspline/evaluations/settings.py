@@ -10,7 +10,7 @@ from typing import Any
 
 import mujoco
 
-from graspline.datasets.settings import flat
+from graspline.datasets.format.settings import flat
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import Parameters, dump, load
 from graspline.registry import Origin

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graspline.datasets import files
-from graspline.datasets.recording import KeptLog, pack, recording_of, unpack
+from graspline.datasets.format import files
+from graspline.datasets.format.recording import KeptLog, pack, recording_of, unpack
 from graspline.episodes.episode import INTERRUPTED, Episode
 from graspline.errors import DatasetProblem, InputError
 from graspline.evaluations.factors import factors_of

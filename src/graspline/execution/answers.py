@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
 from graspline.errors import WiringError
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Ask, Look, Looks, ObjectSeen, Solve
+from graspline.execution.sensor_faults import Eyesight
 from graspline.motion.path import Command
 from graspline.rendering.picture import Picture
 

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from graspline.execution.requests import Disturbed, Driver, Free, Motion, Within
 from graspline.kinematics.differential import ToolKinematics
-from graspline.motion.offsets import bump, slowed, step, with_offset
 from graspline.motion.path import Command, Path, check_corners, check_path
+from graspline.motion.path_offsets import bump, slowed, step, with_offset
 from graspline.parameters import Parameters, Range
 from graspline.robots.robot import Robot
 

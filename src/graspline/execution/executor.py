@@ -19,18 +19,18 @@ from graspline.engine.events import Event
 from graspline.engine.layout import Readings
 from graspline.engine.protocol import Engine
 from graspline.errors import WiringError
-from graspline.execution.agenda import Agenda
 from graspline.execution.answers import Answers, Delays, LaneAnswer, LaneRequest, at_once, looks_of
-from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Applied, Finished, Happening, Looked, Observer
+from graspline.execution.batched_solves import Crash, solve_all
+from graspline.execution.deferred_solves import Thinking
+from graspline.execution.lane_recording import Track
 from graspline.execution.lanes import ENDLESS, LaneTable
 from graspline.execution.motion_checks import check_motion
 from graspline.execution.motions import MotionPlayer
+from graspline.execution.notifications import Applied, Finished, Happening, Looked, Observer
 from graspline.execution.paused_lanes import PausedLanes
 from graspline.execution.requests import Ask, Driver, Look, Motion, Preempted, Reply, Solve
-from graspline.execution.solving import Crash, solve_all
-from graspline.execution.thinking import Thinking
-from graspline.execution.track import Track
+from graspline.execution.scheduler import Agenda
+from graspline.execution.sensor_faults import Eyesight
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
 from graspline.rendering.picture import Picture

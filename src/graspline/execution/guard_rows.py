@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
-from graspline.execution.sights import Sights
+from graspline.execution.object_watch import Sights
 from graspline.motion.guards import Rows
 
 Array = NDArray[np.float64]

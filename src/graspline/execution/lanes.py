@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.execution.happenings import Finished, Happening
+from graspline.execution.lane_recording import Track
+from graspline.execution.notifications import Finished, Happening
 from graspline.execution.requests import Announce, Ask, Driver, Motion, Preempted, Reply, Within
-from graspline.execution.track import Track
 from graspline.motion.path import Command
 
 ENDLESS = float("inf")

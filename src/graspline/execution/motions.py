@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
 from graspline.evidence import Evidence
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.guard_rows import guard_rows
 from graspline.execution.guard_tables import GuardTables
 from graspline.execution.lanes import ENDLESS, LaneTable
-from graspline.execution.reel import NEVER, Reel
+from graspline.execution.object_watch import Sights
 from graspline.execution.requests import Completed, Look, Motion, Preempted, TimedOut
-from graspline.execution.sights import Sights
+from graspline.execution.sensor_faults import Eyesight
+from graspline.execution.trajectory_buffer import NEVER, Reel
 from graspline.motion.guards import FOLLOW_A_PLACE, FOLLOW_AN_OBJECT, Guard, Unsteady
 from graspline.motion.path import Command
 from graspline.rendering.picture import Picture

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from graspline.execution.agenda import Agenda
 from graspline.execution.answers import LaneAnswer, LaneRequest
+from graspline.execution.deferred_solves import Thinking
 from graspline.execution.lanes import LaneTable
 from graspline.execution.motions import MotionPlayer
 from graspline.execution.requests import Solve
-from graspline.execution.thinking import Thinking
+from graspline.execution.scheduler import Agenda
 from graspline.motion.path import Command
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Happening
+from graspline.execution.notifications import Happening
 from graspline.motion.guards import Guard
 from graspline.motion.path import Command, Path
 from graspline.rendering.picture import Picture

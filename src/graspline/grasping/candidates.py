@@ -14,7 +14,7 @@ from pydantic import Field
 from graspline.evidence import at_most
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.refusal import Refusal
 from graspline.robots.hand import Hand
 from graspline.robots.robot import Robot

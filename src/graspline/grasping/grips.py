@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Measurement, at_least, at_most
 from graspline.grasping.sides import Sides, sides_of
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.hand import Hand
 from graspline.spatial.rotations import matrix_from_quaternion
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.beliefs import Belief
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.odometry_drift import Slip
 from graspline.scenes.annotated_grasps import AnnotatedGrasp, grasps_of_ball, grasps_of_box, grasps_of_cylinder
 from graspline.spatial.rotations import multiply, rotate
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import DEEPER, Grasp
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
-from graspline.planning.together import Planning
+from graspline.planning.batched_planning import Planning
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import DEEPER, Grasp, JawParameters, ball_grasps, box_grasps
+from graspline.grasping.cartesian_lines import Line, Lines, ReachParameters, leans_rad
 from graspline.grasping.pose_candidates import BRAKING_M, Candidate, PoseCandidates, back
-from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.routes import by_home, route, straight
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.robots.hand import Hand
 from graspline.robots.robot import Robot

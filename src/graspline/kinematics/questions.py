@@ -1,4 +1,4 @@
-"""What planners ask about an arm, to be answered for many lanes in one call; see `planning.together`."""
+"""What planners ask about an arm, to be answered for many lanes in one call; see `planning.batched_planning`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from graspline.execution.happenings import EndsAs, Then
+from graspline.execution.notifications import EndsAs, Then
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import TIMED_OUT
 from graspline.machine.table import End, Retry, Transition

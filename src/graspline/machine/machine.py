@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, at_most
 from graspline.execution.drivers import FOLLOW, TELEOP
-from graspline.execution.happenings import Ended, EndsAs, Entered, Then
+from graspline.execution.notifications import Ended, EndsAs, Entered, Then
 from graspline.execution.requests import Announce, Motion, Reply, Within
 from graspline.machine.check import problems_of
 from graspline.machine.outcome import TIMED_OUT, Gives, Outcome

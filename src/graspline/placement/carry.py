@@ -14,10 +14,10 @@ import numpy as np
 from graspline.evidence import at_least
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import Path
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.placement.placing import TILT_STEP_RAD, Placing
 from graspline.placement.query import CarryPlan, CarryQuery, Support
-from graspline.planning.together import Planning, together
+from graspline.planning.batched_planning import Planning, together
 from graspline.refusal import Refusal
 
 # An object that sits this near to where a plan believed it is carried by that plan.

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import Grasp
 from graspline.kinematics.questions import Stances
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.query import CarryQuery
-from graspline.planning.together import Planning, together
+from graspline.planning.batched_planning import Planning, together
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
 

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import ball_open_rad, ball_touch_rad
-from graspline.grasping.straight import Move, Moves
+from graspline.grasping.cartesian_lines import Move, Moves
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.held import held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of
-from graspline.planning.together import Planning
+from graspline.planning.batched_planning import Planning
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 

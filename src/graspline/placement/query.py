@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from graspline.kinematics.arm import Arm
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.parameters import CarryParameters
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

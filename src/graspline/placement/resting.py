@@ -10,7 +10,7 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.parameters import Parameters
-from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.perception.core.speeds import fitted_speed, speed_now
 from graspline.placement.plate import Array, Plate, inside_m
 from graspline.placement.query import Support
 

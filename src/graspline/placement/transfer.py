@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryQuery, Support
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 
 # Grasps for which the rest of the way is planned too.

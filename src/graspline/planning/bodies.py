@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.core.beliefs import Belief, Shape
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import ball_shape_of, box_shape_of, cylinder_shape_of, numbers_of
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
 from graspline.kinematics.followers import Followers
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.planning import wiring
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.planning import contacts
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
@@ -87,7 +87,7 @@ class CollisionWorld:
             body.leave()
         # Of a mesh its parts are met, not the surface that is seen.
         seen = [self._model.geom(body.name).id for body in self._bodies.values() if body.mesh_half_m is not None]
-        wiring.wire(self._model, scene.robot, self._is_other, held, clearance_m, seen)
+        contacts.wire(self._model, scene.robot, self._is_other, held, clearance_m, seen)
         if scene.slots:
             self._stand_on_floor()
             self.place(())
@@ -150,7 +150,7 @@ class CollisionWorld:
     def _hold(self, held: HeldObject | None) -> None:
         if self._held is None:
             return
-        self._model.geom_contype[self._held.geoms] = 0 if held is None else wiring.HELD | wiring.FLOOR
+        self._model.geom_contype[self._held.geoms] = 0 if held is None else contacts.HELD | contacts.FLOOR
         if held is not None:
             point, rotation = self._X_hand_tool
             x, y, z = held.half_extents_m.tolist()
@@ -163,9 +163,11 @@ class CollisionWorld:
         answers = self._model.geom_conaffinity
         answers[self._slots] = 0
         for body, belief in self._placed:
-            allowed = {wiring.HAND if part == "hand" else wiring.HELD for part, other in may_touch if other is belief}
-            answers[body.geoms] = wiring.ANYTHING & ~sum(allowed)
-        wiring.gather_bits(self._model)
+            allowed = {
+                contacts.HAND if part == "hand" else contacts.HELD for part, other in may_touch if other is belief
+            }
+            answers[body.geoms] = contacts.ANYTHING & ~sum(allowed)
+        contacts.gather_bits(self._model)
 
     def _let_leave(self, start: Array, leaving: Collection[Belief] | None) -> None:
         """Keep no farther from these, or from anything, than the robot is at the start."""
@@ -187,7 +189,7 @@ class CollisionWorld:
         mujoco.mj_kinematics(model, data)
         moving = model.body_weldid[model.geom_bodyid] != 0
         found = list[Belief]()
-        for geom in np.flatnonzero((model.geom_contype & (wiring.ARM | wiring.HAND) != 0) & moving).tolist():
+        for geom in np.flatnonzero((model.geom_contype & (contacts.ARM | contacts.HAND) != 0) & moving).tolist():
             rotation = data.geom_xmat[geom].reshape(3, 3)
             found.append(
                 Belief.exact(
@@ -281,12 +283,12 @@ class CollisionWorld:
     def _stand_on_floor(self) -> None:
         """What is on the floor at home stands on it; for these geoms it is no obstacle."""
         floor = self._model.geom(FLOOR).id
-        self._model.geom_conaffinity[floor] = wiring.FLOOR
-        wiring.gather_bits(self._model)
+        self._model.geom_conaffinity[floor] = contacts.FLOOR
+        contacts.gather_bits(self._model)
         self.first_touching(self.robot.home[None])
         pairs = self._data.contact.geom
         standing = pairs[(pairs == floor).any(axis=1)].ravel()
-        self._model.geom_contype[standing] &= ~wiring.FLOOR
+        self._model.geom_contype[standing] &= ~contacts.FLOOR
 
     @functools.cached_property
     def _X_hand_tool(self) -> tuple[Array, Array]:

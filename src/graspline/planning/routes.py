@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.rendering.belt_marks import LIGHTER, Travelled, is_marked
-from graspline.rendering.casting import Hits, cast, look
 from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Array, Picture, Pixels, pixel_rays
+from graspline.rendering.ray_hits import Hits, cast, look
 from graspline.rendering.stage import VISIBLE_GROUPS, Stage
 from graspline.scenes.scene import Scene
 from graspline.scenes.textures import texels_of

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence
 from graspline.execution.requests import Reply
 from graspline.parameters import Parameters
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import yaw_of
 

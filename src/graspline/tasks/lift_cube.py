@@ -15,16 +15,16 @@ from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Reply, Request
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import BoxReach
+from graspline.grasping.cartesian_lines import BoxReach
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
-from graspline.perception.beliefs import Belief, Perception
-from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.perception.core.beliefs import Belief, Perception
+from graspline.perception.core.speeds import fitted_speed, speed_now
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation

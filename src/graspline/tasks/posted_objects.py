@@ -20,7 +20,7 @@ from graspline.execution.requests import Motion, Reply, Request
 from graspline.motion.joint_moves import hold
 from graspline.parameters import Parameters
 from graspline.parameters.documents import MOST_BYTES, Reader
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.scenes.meshes.solid import Solid
 from graspline.tasks.console import Done, PostObject, Refused, Result

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Range
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.catalogue import default_robot
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_HALF_M

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graspline.datasets.generate import generate
-from graspline.datasets.store import Dataset
+from graspline.datasets.format.store import Dataset
 from graspline.datasets.teachability.findings import JointSpread, SceneFindings
 from graspline.datasets.teachability.measure import measure, scene_findings
 from graspline.datasets.teachability.reading import read_dataset
+from graspline.datasets.write.generate import generate
 from graspline.errors import DatasetProblem, InputError
 
 from ..conftest import InlinePool, cube_settings
-from ..test_summary import change_log
+from ..report.test_summary import change_log
 from .planted import demonstrations_of, grasps_of, planted
 
 COUNT = 60

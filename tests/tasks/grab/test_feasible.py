@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_checks import Case
-from graspline.grasping.grab_values import GrabQuery, GrabRefusal
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_checks import Case
+from graspline.grasping.commanded_grasp_values import GrabQuery, GrabRefusal
 from graspline.kinematics.so101 import forward
 from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.block_table import KINDS

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings
 from graspline.execution.requests import Look, Reply
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.block_table import block_table, blocks_start, blocks_variation, kind_of
 from graspline.scenes.scene import Lying

@@ -16,8 +16,8 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabPlan, GrabRefusal, GrabVariables
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_values import GrabPlan, GrabRefusal, GrabVariables
 from graspline.parameters import build, dump, load
 from graspline.placement.query import Support
 from graspline.robots.so101 import SO101

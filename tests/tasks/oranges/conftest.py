@@ -9,8 +9,15 @@ import pytest
 from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME
-from graspline.tasks.oranges.job import Errand, Job, Progress, nominal_hold, plan_pick_and_place, where_of
 from graspline.tasks.oranges.layout import collision_world
+from graspline.tasks.oranges.pick_state import (
+    Errand,
+    Job,
+    Progress,
+    nominal_hold,
+    plan_pick_and_place,
+    where_of,
+)
 from graspline.tasks.stages.grasp import HoldReference
 
 from .stagecraft import SETTINGS, Act, Array, at, forward_held, seen_ball, survey_of

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Happening
+from graspline.execution.notifications import Happening
 from graspline.execution.requests import Announce, Look, Motion, ObjectSeen, Reply, Solve
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.so101 import FIXED_FACE_M, HOME, TIP_M
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
-from graspline.tasks.oranges.job import Cell
 from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Cell
 from graspline.tasks.oranges.sight import Survey, TruthEye
 
 from ..replies import readings, reply

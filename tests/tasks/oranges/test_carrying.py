@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Motion
 from graspline.motion.guards import (
     Apart,
@@ -24,7 +24,7 @@ from graspline.motion.guards import (
 from graspline.motion.path import at_rest
 from graspline.scenes.fruit_table import PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
-from graspline.tasks.oranges.job import Job, Progress
+from graspline.tasks.oranges.pick_state import Job, Progress
 
 from .stagecraft import (
     BALL_M,

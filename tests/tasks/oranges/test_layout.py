@@ -10,13 +10,13 @@ import pytest
 from graspline.errors import InputError
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.plate import Resting
 from graspline.robots.so101 import BASE_FOOTPRINT_M, HOME, SO101
 from graspline.scenes.fruit_table import PLATE
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_pick_and_place
 from graspline.tasks.oranges.layout import collision_world, nearest_first, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Errand, Where, at_spot, plan_pick_and_place
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.task import Draw
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Noticed, Targeted
+from graspline.execution.notifications import Noticed, Targeted
 from graspline.execution.requests import Motion, Reply
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
@@ -24,7 +24,7 @@ from graspline.motion.guards import (
 )
 from graspline.motion.path import at_rest
 from graspline.robots.so101 import SO101, TIP_M
-from graspline.tasks.oranges.job import Job, PlacementRecord, Progress
+from graspline.tasks.oranges.pick_state import Job, PlacementRecord, Progress
 from graspline.tasks.oranges.picking import (
     approach,
     closing_end_rad,

@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Motion
 from graspline.machine.outcome import Outcome
 from graspline.motion.guards import (
     TrackingError,
 )
 from graspline.motion.path import at_rest
-from graspline.tasks.oranges.job import Job, PlacementRecord, Progress
+from graspline.tasks.oranges.pick_state import Job, PlacementRecord, Progress
 from graspline.tasks.oranges.placing import release, withdraw
 
 from .stagecraft import (

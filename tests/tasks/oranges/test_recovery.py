@@ -15,7 +15,7 @@ from graspline.motion.guards import TrackingError
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101, TIP_M
-from graspline.tasks.oranges.job import Job, Progress
+from graspline.tasks.oranges.pick_state import Job, Progress
 from graspline.tasks.oranges.recovery import (
     back_off,
     confirm,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import graspline.tasks.oranges.sight as sight
 from graspline.execution.requests import Look
-from graspline.perception.fruit import Ball, Block, Disc, Seen
+from graspline.perception.colour.fruit import Ball, Block, Disc, Seen
 from graspline.scenes.fruit_table import PLATE
 from graspline.tasks.oranges.sight import VIRTUAL_PLATE, CameraEye, Survey, lying, make_eye, plate_shape
 

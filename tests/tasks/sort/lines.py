@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.ur5e import forward
 from graspline.motion.path import Command, at_rest
-from graspline.perception.tracks import Track, Tracks, no_tracks
+from graspline.perception.belt.tracks import Track, Tracks, no_tracks
 from graspline.robots.ur5e import UR5E
 from graspline.tasks.sort.cell import Departure
 from graspline.tasks.sort.parameters import Sort

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from graspline.campaigns.audit import EPISODE, run_audit
+from graspline.campaigns.campaign import Plan, run_campaign
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place, Push
-from graspline.episodes.audit import EPISODE, run_audit
 from graspline.episodes.camera import Camera
-from graspline.episodes.campaign import Plan, run_campaign
-from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
+from graspline.execution.sensor_faults import Eyesight
 from graspline.faults.cameras import LIGHTING
 from graspline.faults.catalogue import find_fault
 from graspline.faults.context import FaultContext, Timed

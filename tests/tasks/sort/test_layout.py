@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from graspline.engine.actors import World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place
-from graspline.perception.belt_blocks import in_view_of
+from graspline.perception.belt.blocks import in_view_of
 from graspline.rendering.choose import open_renderer
 from graspline.scenes.belt_line import BELT, BELT_X_M, OUTPUTS, parked_m
 from graspline.tasks.sort.feeder import GONE_M, SENT_M
-from graspline.tasks.sort.hand import DOWNSTREAM_M, UPSTREAM_M
+from graspline.tasks.sort.hand_poses import DOWNSTREAM_M, UPSTREAM_M
 from graspline.tasks.sort.layout import feeder, pool_size, robot_of, sample, scene_of
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, BeltParameters, BlockParameters, Sort
 from graspline.tasks.sort.sight import SURFACE, BeltEye

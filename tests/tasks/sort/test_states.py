@@ -14,11 +14,11 @@ from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Look, Motion, Reply, Solve
 from graspline.motion.guards import BothPadsTouch, HoldLost, TrackingError
 from graspline.motion.path import Command
-from graspline.perception.belt_blocks import BlockSeen
+from graspline.perception.belt.blocks import BlockSeen
 from graspline.rendering.picture import Picture
-from graspline.tasks.sort.choice import Catch, Going, plan_catch, ride_of, to_block
+from graspline.tasks.sort.belt_beliefs import Line, Pending, Tally
+from graspline.tasks.sort.catch_plans import Catch, Going, plan_catch, ride_of, to_block
 from graspline.tasks.sort.layout import scene_of
-from graspline.tasks.sort.line import Line, Pending, Tally
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import account, carry, check, drop, grip, recheck, travel
 

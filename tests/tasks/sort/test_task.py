@@ -15,7 +15,7 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.parameters import build
-from graspline.tasks.sort.line import SeenInBin, SeenInBins
+from graspline.tasks.sort.belt_beliefs import SeenInBin, SeenInBins
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import SORT, check_claim, judge, probe
 from graspline.tasks.task import Snapshot, Thing

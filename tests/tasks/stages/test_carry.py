@@ -11,7 +11,7 @@ from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome
 from graspline.motion.guards import HoldLost, LeftBehind, Slipped, TrackingError
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE

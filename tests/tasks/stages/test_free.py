@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Command, Path, at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101, TIP_M
 from graspline.tasks.stages.free import HELD_CLEAR_M, above_end, above_start, over_object, towards

@@ -10,13 +10,13 @@ import pytest
 from graspline.evidence import at_most
 from graspline.execution.requests import Look, Motion, Solve
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path
-from graspline.perception.beliefs import Belief, Perception
+from graspline.perception.core.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.so101 import HOME, LOWER, SO101

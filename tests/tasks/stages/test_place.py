@@ -12,7 +12,7 @@ from graspline.grasping.topdown import GraspPlan
 from graspline.machine.outcome import Gives
 from graspline.motion.guards import Apart, HoldLost, TrackingError
 from graspline.motion.path import Path, at_rest
-from graspline.perception.beliefs import Belief, Perception
+from graspline.perception.core.beliefs import Belief, Perception
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.query import CarryPlan, CarryQuery, Support

@@ -7,7 +7,7 @@ import pytest
 
 from graspline.execution.requests import Look
 from graspline.machine.outcome import Gives, Outcome
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.sight import SIGHT_M, UNSEEN, Sighted, TruthEye, look
 

@@ -9,7 +9,7 @@ import pytest
 
 from graspline.evidence import passes
 from graspline.execution.requests import Motion, ObjectSeen, Reply
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.placement.query import Support
 from graspline.robots.so101 import SO101
 from graspline.tasks.scatter import lying_at

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Announce, Ask, Look, Motion, Reply, Solve
 from graspline.grasping.hand_poses import HandPose, hand_poses
-from graspline.grasping.reaching import tool_of
+from graspline.grasping.whole_body_reach import tool_of
 from graspline.kinematics import hsr
 from graspline.motion.guards import Rows, Tugged
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.beliefs import UNKNOWN, Belief, Shape
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import UNKNOWN, Belief, Shape
+from graspline.perception.core.held import HeldObject
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF, TABLE
@@ -26,8 +26,8 @@ from graspline.scenes.household import KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
-from graspline.tasks.tidy.house import House, whole
-from graspline.tasks.tidy.moving import Cell
+from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.believed_room import House, whole
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.sight import Eye

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.kinematics import hsr
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.tasks.tidy import annotation
 from graspline.tasks.tidy.annotation import Annotator
 

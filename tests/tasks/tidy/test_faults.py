@@ -8,17 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from graspline.campaigns.baseline import Calm, senseless
+from graspline.campaigns.campaign import Plan, run_campaign
 from graspline.engine.actors import Account, Manner, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place, Push, Roughen
-from graspline.episodes.campaign import Plan, run_campaign
-from graspline.episodes.rehearsal import Calm, senseless
 from graspline.episodes.snapshots import snapshot_of
 from graspline.faults.catalogue import fault_kinds, find_fault
 from graspline.faults.context import FaultContext, Timed
 from graspline.faults.objects import REMOVE, SHOVE
 from graspline.parameters import build
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.robots.hsr import HSR
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import belt_line
@@ -31,10 +31,10 @@ from graspline.scenes.person import PERSON
 from graspline.scenes.room import Standing, room, room_start, room_variation
 from graspline.scenes.scene import Array, Scene
 from graspline.tasks.task import Draw
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.fault_hints import FAULT_HINTS
 from graspline.tasks.tidy.fault_surfaces import stands_on
 from graspline.tasks.tidy.faults import BASE_SLIP, BUMP, DEPTH_HOLES, DEPTH_NOISE, NO_PERSON, PUSH_BACK, SOFT_PULL
-from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.object_faults import BOARD_FULL, OCCLUDE, SHIFT
 from graspline.tasks.tidy.sight import BoardSeen
 from graspline.tasks.tidy.task import TIDY

@@ -11,13 +11,13 @@ from graspline.evidence import passes
 from graspline.execution.requests import Motion
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
-from graspline.perception.beliefs import Belief
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.odometry_drift import Slip
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy import sight
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look, look_from_aside, step_aside
-from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.record import Record
 from graspline.tasks.tidy.sight import TableSeen
 

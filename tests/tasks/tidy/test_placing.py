@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from graspline.evidence import passes
-from graspline.grasping.reaching import UP, straight_path
+from graspline.grasping.whole_body_reach import UP, straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.planes import NoPlane
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF
 from graspline.tasks.tidy.areas import Area

@@ -12,7 +12,7 @@ from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import LOWER, UPPER
 from graspline.scenes.fittings import BOARDS, SHELF, TABLE
 from graspline.scenes.household import KNOWN
-from graspline.tasks.tidy.house import around
+from graspline.tasks.tidy.believed_room import around
 from graspline.tasks.tidy.postures import (
     SHELF_AWAY_M,
     TABLE_AWAY_M,

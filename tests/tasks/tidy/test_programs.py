@@ -11,13 +11,13 @@ import pytest
 from graspline.errors import WiringError
 from graspline.evidence import passes
 from graspline.execution.requests import Ask
-from graspline.grasping.reaching import straight_path
+from graspline.grasping.whole_body_reach import straight_path
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import Belief
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import Slip
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.odometry_drift import Slip
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.parameters import PROGRAMS
 from graspline.tasks.tidy.programs import (

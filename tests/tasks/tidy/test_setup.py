@@ -10,7 +10,7 @@ import pytest
 from graspline.evidence import passes
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
-from graspline.perception.outlines import Lens
+from graspline.perception.core.outlines import Lens
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.perception.beliefs import Belief
-from graspline.perception.clouds import View, view_of
-from graspline.perception.planes import Plane
-from graspline.perception.surfaces import Side, Surface
-from graspline.perception.tabletop import Tabletop
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.clouds import View, view_of
+from graspline.perception.rgbd.planes import Plane
+from graspline.perception.rgbd.surfaces import Side, Surface
+from graspline.perception.rgbd.tabletop import Tabletop
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy import sight
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.sight import BoardSeen, Eye, TableSeen
 
 from .stagecraft import BLACK, HOUSE, READY, TABLE_M, answer, drive, solid

@@ -16,9 +16,9 @@ from graspline.kinematics import hsr
 from graspline.robots.hsr import HSR, SLIPS
 from graspline.scenes.fittings import SHELF
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.alone import held_object
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import is_with_person
+from graspline.tasks.tidy.single_components import held_object
 from graspline.tasks.tidy.task import TIDY, living, probe, problems, sample_room
 
 from .stagecraft import SETTINGS, settings

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from graspline.datasets.files import file_at, is_there, json_in
-from graspline.datasets.index import INFO
+from graspline.datasets.format.files import file_at, is_there, json_in
+from graspline.datasets.format.index import INFO
 from graspline.datasets.teachability.demonstrations import Demonstrations
 from graspline.errors import DatasetProblem, InputError
 

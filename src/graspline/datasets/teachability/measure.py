@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.files import is_there
-from graspline.datasets.layout import Progress, silent
-from graspline.datasets.store import OURS, Dataset
+from graspline.datasets.edit.repack import Progress, silent
+from graspline.datasets.format.files import is_there
+from graspline.datasets.format.store import OURS, Dataset
 from graspline.datasets.teachability.demonstrations import Demonstrations, Grasps
 from graspline.datasets.teachability.findings import (
     Comparison,

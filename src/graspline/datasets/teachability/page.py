@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from graspline.datasets.style import STYLE
+from graspline.datasets.report.style import STYLE
 from graspline.datasets.teachability.findings import Findings, Pacing, SceneFindings
 from graspline.datasets.teachability.pictures import pair_chart, place_map, roll_chart
 from graspline.datasets.teachability.spread import OTHERWISE_DEG
 from graspline.datasets.teachability.wording import advice, number, share
-from graspline.episodes.pages import page, table
+from graspline.reports.pages import page, table
 from graspline.version import VERSION
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from graspline.datasets.frames import OURS
-from graspline.datasets.retelling import UNREADABLE, played_by
-from graspline.datasets.rows import Row
-from graspline.datasets.store import Dataset
-from graspline.datasets.tables import numbers_in
+from graspline.datasets.format.frames import OURS
+from graspline.datasets.format.log_reader import UNREADABLE, played_by
+from graspline.datasets.format.rows import Row
+from graspline.datasets.format.store import Dataset
+from graspline.datasets.format.tables import numbers_in
 from graspline.datasets.teachability.demonstrations import DEGREES, MILLIMETRES, Demonstrations, Grasps
 from graspline.datasets.teachability.hand import hand_of
 from graspline.datasets.teachability.scenes import SceneStart, StartObject, grip_period_rad, kinds_of, start_of

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from graspline.errors import InputError, nearest
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab_checks import jaws_for
-from graspline.grasping.grab_values import GrabPlan, GrabRefusal, GrabVariables
-from graspline.grasping.nearest import plan_grab
+from graspline.grasping.commanded_grasp_checks import jaws_for
+from graspline.grasping.commanded_grasp_values import GrabPlan, GrabRefusal, GrabVariables
+from graspline.grasping.nearest_feasible import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed, plain
 from graspline.tasks.grab.layout import collision_world, query_for

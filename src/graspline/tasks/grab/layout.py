@@ -8,14 +8,14 @@ import itertools
 import numpy as np
 
 from graspline.errors import one_of
-from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.commanded_grasp import attempt
+from graspline.grasping.commanded_grasp_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.scenes.block_table import Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
 from graspline.scenes.scene import Array, Scene

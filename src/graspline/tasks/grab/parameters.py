@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from graspline.grasping.grab_values import GrabVariables
-from graspline.grasping.straight import LiftReach
+from graspline.grasping.cartesian_lines import LiftReach
+from graspline.grasping.commanded_grasp_values import GrabVariables
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
-from graspline.perception.beliefs import Noise
-from graspline.perception.estimators import one_of_estimators
+from graspline.perception.core.beliefs import Noise
+from graspline.perception.core.estimators import one_of_estimators
 from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.block_table import KINDS, Kind
 from graspline.scenes.meshes.solid import Solid

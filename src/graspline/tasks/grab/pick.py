@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.grab_values import Check, GrabPlan, GrabQuery, GrabRefusal
-from graspline.grasping.nearest import plan_grab
-from graspline.grasping.straight import Line, Lines
+from graspline.grasping.cartesian_lines import Line, Lines
+from graspline.grasping.commanded_grasp_values import Check, GrabPlan, GrabQuery, GrabRefusal
+from graspline.grasping.nearest_feasible import plan_grab
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.parameters import PlaceParameters

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from graspline.grasping.grips import MAX_LEAN_RAD
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.scenes.block_table import block_table, blocks_start, blocks_variation
 from graspline.scenes.scene import Array, Scene
 from graspline.scenes.variation import Variation, apply_to_model

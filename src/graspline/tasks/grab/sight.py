@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, Reply, Request, Watch
-from graspline.perception.beliefs import Belief
-from graspline.perception.estimators import made_by
-from graspline.perception.expected import is_hidden, see_near
-from graspline.perception.held import HeldObject
-from graspline.perception.things import Thing, see_things
+from graspline.perception.colour.coloured_objects import Thing, see_things
+from graspline.perception.colour.expected_objects import is_hidden, see_near
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.estimators import made_by
+from graspline.perception.core.held import HeldObject
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, Kind, kind_of
 from graspline.scenes.scene import ObjectShape

@@ -9,15 +9,15 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Announce, Reply, Request, solved
-from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.commanded_grasp_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.grasping.topdown import GraspPlan
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

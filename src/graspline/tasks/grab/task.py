@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.errors import InputError, one_of
 from graspline.evidence import Evidence, Measurement, at_least
-from graspline.grasping.grab_values import GrabVariables
+from graspline.grasping.commanded_grasp_values import GrabVariables
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Transition

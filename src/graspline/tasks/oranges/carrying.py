@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most, failures
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, Watch, solved
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, PlaceMoved
@@ -19,7 +19,8 @@ from graspline.motion.path import Command, Path
 from graspline.placement.carry import no_support, plan_raise
 from graspline.placement.query import CarryPlan
 from graspline.refusal import Refusal
-from graspline.tasks.oranges.job import (
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import (
     Cell,
     Errand,
     Job,
@@ -31,8 +32,7 @@ from graspline.tasks.oranges.job import (
     plan_way,
     where_of,
 )
-from graspline.tasks.oranges.minding import minding_plate, plate_guard
-from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.plate_watch import minding_plate, plate_guard
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, Survey
 from graspline.tasks.stages.carry import following_guards, held_outcome, hold_guards, raised
 from graspline.tasks.stages.free import above_end

@@ -13,11 +13,11 @@ from graspline.grasping.candidates import ball_grasps
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
@@ -29,8 +29,15 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_pick, plan_pick_and_place, with_room
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import (
+    Errand,
+    Where,
+    at_spot,
+    plan_pick,
+    plan_pick_and_place,
+    with_room,
+)
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import (

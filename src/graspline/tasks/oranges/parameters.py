@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from graspline.grasping.candidates import BallJaw
-from graspline.grasping.straight import BallReach
+from graspline.grasping.cartesian_lines import BallReach
 from graspline.parameters import Parameters, Range
-from graspline.perception.beliefs import PositionNoise
-from graspline.perception.estimators import one_of_estimators
+from graspline.perception.core.beliefs import PositionNoise
+from graspline.perception.core.estimators import one_of_estimators
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.happenings import Targeted
+from graspline.execution.notifications import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, solved
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.arms import arm_of
@@ -19,7 +19,9 @@ from graspline.motion.path import CONTINUITY, Path
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
-from graspline.tasks.oranges.job import (
+from graspline.tasks.oranges.layout import nearest_first
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import (
     Cell,
     Chosen,
     Errand,
@@ -34,9 +36,7 @@ from graspline.tasks.oranges.job import (
     plan_pick_and_place,
     where_of,
 )
-from graspline.tasks.oranges.layout import nearest_first
-from graspline.tasks.oranges.minding import minding_plate
-from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.plate_watch import minding_plate
 from graspline.tasks.oranges.sight import PLATE_UNSEEN
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards

@@ -8,15 +8,15 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.happenings import Noticed
+from graspline.execution.notifications import Noticed
 from graspline.execution.requests import Announce, Motion, Reply
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
-from graspline.tasks.oranges.job import Cell, Job, Noted, PlacementRecord, Progress, on_plate
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Cell, Job, Noted, PlacementRecord, Progress, on_plate
 from graspline.tasks.oranges.sight import Survey, plate_shape
 
 

@@ -17,8 +17,8 @@ from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import no_support, plan_carry, plan_raise
 from graspline.placement.held import held_ball
 from graspline.placement.plate import Plate
@@ -28,8 +28,8 @@ from graspline.planning.routes import free_way
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.feasible import home_joints
-from graspline.tasks.oranges.job import Cell, Job, Noted, Progress, carry_query, in_gripper_m, on_plate
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Cell, Job, Noted, Progress, carry_query, in_gripper_m, on_plate
 from graspline.tasks.oranges.sight import Survey, lying, plate_shape
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import open_and_rise

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least
 from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.kinematics.arms import arm_of
-from graspline.perception.beliefs import Belief, Shape, noisy
-from graspline.perception.estimators import made_by
-from graspline.perception.fruit import Ball, Block, Disc, see_ball_near, see_plate, see_table, shows_through
+from graspline.perception.colour.fruit import Ball, Block, Disc, see_ball_near, see_plate, see_table, shows_through
+from graspline.perception.core.beliefs import Belief, Shape, noisy
+from graspline.perception.core.estimators import made_by
 from graspline.placement.plate import Plate
 from graspline.rendering.picture import Picture
 from graspline.scenes.distractors import distractor_name

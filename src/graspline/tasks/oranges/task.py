@@ -11,15 +11,15 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.feasible import problems
-from graspline.tasks.oranges.job import Cell, Progress
 from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.pick_state import Cell, Progress
 from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
 from graspline.tasks.oranges.placing import release, withdraw
 from graspline.tasks.oranges.recovery import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from graspline.perception.belt_blocks import BlockSeen, see_blocks
-from graspline.perception.outlines import Array, Lens
-from graspline.perception.silhouettes import silhouette_px
-from graspline.perception.tracks import Track
+from graspline.perception.belt.blocks import BlockSeen, see_blocks
+from graspline.perception.belt.tracks import Track
+from graspline.perception.core.outlines import Array, Lens
+from graspline.perception.core.silhouettes import silhouette_px
 from graspline.rendering.picture import Picture, Pixels
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.sort.parameters import CATALOGUE, Sort

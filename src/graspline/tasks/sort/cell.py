@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from graspline.execution.requests import Motion, Reply, Request
 from graspline.kinematics.arms import arm_of
+from graspline.motion.belt_transfers import Clearance
 from graspline.motion.guards import Guard, TrackingError
-from graspline.motion.hops import Clearance
 from graspline.motion.path import Command, Path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.sort.line import Line
+from graspline.tasks.sort.belt_beliefs import Line
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
 

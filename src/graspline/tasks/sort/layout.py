@@ -18,7 +18,7 @@ from graspline.scenes.belt_line import (
 from graspline.scenes.scene import Lying, Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
-from graspline.tasks.sort.hand import DOWNSTREAM_M
+from graspline.tasks.sort.hand_poses import DOWNSTREAM_M
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, Sort
 from graspline.tasks.task import Draw
 

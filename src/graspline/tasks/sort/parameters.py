@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from graspline.motion.scaling import Scaling
 from graspline.parameters import Parameters
-from graspline.perception.belt_blocks import Catalogue
-from graspline.perception.palette import Paint
+from graspline.perception.belt.blocks import Catalogue
+from graspline.perception.core.palette import Paint
 from graspline.robots.catalogue import LINE_ROBOT
 from graspline.scenes.belt_line import Material, Rgb, Size
 from graspline.scenes.randomization import Randomization

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline.execution.requests import Reply, Request, pictured
-from graspline.perception.belt_blocks import BeltSurface, BlockSeen, in_view_of, see_blocks
-from graspline.perception.outlines import Array
-from graspline.perception.tracks import Tracks, follow, no_tracks
+from graspline.perception.belt.blocks import BeltSurface, BlockSeen, in_view_of, see_blocks
+from graspline.perception.belt.tracks import Tracks, follow, no_tracks
+from graspline.perception.core.outlines import Array
 from graspline.rendering.picture import Picture
 from graspline.scenes.belt_line import (
     BELT_END_M,

@@ -18,11 +18,11 @@ from graspline.motion.guards import BothPadsTouch, HoldLost
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
-from graspline.perception.belt_blocks import BlockSeen
-from graspline.perception.tracks import without
+from graspline.perception.belt.blocks import BlockSeen
+from graspline.perception.belt.tracks import without
 from graspline.refusal import Refusal
-from graspline.tasks.sort.cell import Cell, Departure, departing
-from graspline.tasks.sort.choice import (
+from graspline.tasks.sort.belt_beliefs import STANDING_M_S, Line, Pending, SeenInBin, SeenInBins, given_up
+from graspline.tasks.sort.catch_plans import (
     LEAVING_ANYTHING,
     Catch,
     Going,
@@ -37,8 +37,8 @@ from graspline.tasks.sort.choice import (
     to_block,
     to_home,
 )
-from graspline.tasks.sort.hand import leaving
-from graspline.tasks.sort.line import STANDING_M_S, Line, Pending, SeenInBin, SeenInBins, given_up
+from graspline.tasks.sort.cell import Cell, Departure, departing
+from graspline.tasks.sort.hand_poses import leaving
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
 from graspline.tasks.stages.rest import stopped

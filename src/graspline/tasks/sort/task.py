@@ -11,16 +11,16 @@ from graspline.evidence import Evidence, at_least, at_most
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
-from graspline.perception.belt_blocks import BlockSeen
-from graspline.perception.tracks import follow
+from graspline.perception.belt.blocks import BlockSeen
+from graspline.perception.belt.tracks import follow
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.sort.annotation import Annotator
+from graspline.tasks.sort.belt_beliefs import Line, SeenInBins
+from graspline.tasks.sort.catch_plans import Catch, plan_catch
 from graspline.tasks.sort.cell import Cell, Departure
-from graspline.tasks.sort.choice import Catch, plan_catch
 from graspline.tasks.sort.faults import FAULT_HINTS
 from graspline.tasks.sort.feeder import delivered, place_across
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
-from graspline.tasks.sort.line import Line, SeenInBins
 from graspline.tasks.sort.parameters import ACCEPTED, SIZES, RetryParameters, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, recheck, retreat, travel, watch

@@ -11,9 +11,9 @@ and returns a `Draw` made with `table_start` and `table_variation`.
 ('look', ('success',))
 """
 
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.query import Support
-from graspline.planning.together import Planning, together
+from graspline.planning.batched_planning import Planning, together
 from graspline.refusal import Refusal
 from graspline.scenes.scene import Lying
 from graspline.scenes.table import table_start, table_variation

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Motion, Reply, Request, Watch, solved
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped, TrackingError, Unsteady

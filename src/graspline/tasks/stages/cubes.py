@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from graspline.parameters import Parameters, Range
-from graspline.perception.beliefs import Belief
-from graspline.planning.together import Planning, Together
+from graspline.perception.core.beliefs import Belief
+from graspline.planning.batched_planning import Planning, Together
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene

@@ -11,7 +11,7 @@ from graspline.execution.requests import Free
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, check_path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Free, Motion, Reply, Request, Watch, solved
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.cartesian_lines import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move, joint_move
 from graspline.motion.path import Path
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot

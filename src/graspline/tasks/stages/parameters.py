@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import LiftReach, ReachParameters
+from graspline.grasping.cartesian_lines import LiftReach, ReachParameters
 from graspline.parameters import Parameters
-from graspline.perception.beliefs import Perception
+from graspline.perception.core.beliefs import Perception
 from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.randomization import Randomization
 from graspline.tasks.on_robot import OnRobot

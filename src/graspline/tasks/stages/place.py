@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import at_least
-from graspline.execution.happenings import Targeted
+from graspline.execution.notifications import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arms import arm_of
@@ -17,8 +17,8 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.path import Command, Path
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.placement.carry import plan_carry
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer

@@ -13,10 +13,10 @@ from graspline.errors import WiringError
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.scenes.scene import Scene
 from graspline.tasks.stages.carry import hold_still, lift

@@ -14,8 +14,8 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.beliefs import Belief, Noise, Perception, PositionNoise, Shape, noisy
-from graspline.perception.estimators import made_by
+from graspline.perception.core.beliefs import Belief, Noise, Perception, PositionNoise, Shape, noisy
+from graspline.perception.core.estimators import made_by
 from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import ObjectShape
 

@@ -17,11 +17,11 @@ from graspline.motion.guards import ForceAbove, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, keeps_range
-from graspline.perception.beliefs import Belief
+from graspline.perception.core.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.escapes import way_out
 from graspline.planning.in_plane import heading_of, straight_in_plane
 from graspline.planning.routes import free_way, lifted
-from graspline.planning.ways_out import way_out
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate

@@ -13,8 +13,8 @@ from graspline.evidence import Evidence, Measurement, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.beliefs import Belief
-from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.speeds import fitted_speed, speed_now
 from graspline.placement.query import Support
 from graspline.placement.resting import resting_evidence
 from graspline.robots.robot import Robot

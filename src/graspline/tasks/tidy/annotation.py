@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.beliefs import Belief
-from graspline.perception.clouds import view_of
-from graspline.perception.drawing import overlay_solids
-from graspline.perception.furniture import bounds, standing_on
-from graspline.perception.kept import empty_share, is_alike
-from graspline.perception.tabletop import Tabletop
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.change_detection import empty_share, is_alike
+from graspline.perception.rgbd.clouds import view_of
+from graspline.perception.rgbd.furniture import bounds, standing_on
+from graspline.perception.rgbd.tabletop import Tabletop
+from graspline.perception.rgbd.wire_frames import overlay_solids
 from graspline.planning.collision import CollisionWorld
 from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.fittings import SHELF, TABLE

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from graspline.errors import InputError, one_of
 from graspline.parameters import Document, Parameters, Range, Value, load_yaml, parse_yaml
 from graspline.parameters.problems import Origins, explain
-from graspline.perception.beliefs import UNKNOWN
+from graspline.perception.core.beliefs import UNKNOWN
 from graspline.scenes.fittings import BOARDS, SHELF, Level
 from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.parameters import PlacingParameters

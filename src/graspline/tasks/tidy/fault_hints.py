@@ -6,7 +6,7 @@ import numpy as np
 
 from graspline.faults.context import FaultContext
 from graspline.faults.hints import FaultHints
-from graspline.perception.beliefs import UNKNOWN
+from graspline.perception.core.beliefs import UNKNOWN
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy.fault_surfaces import stands_on
 from graspline.tasks.tidy.goal import level_of

@@ -8,19 +8,19 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import at_least, at_most
-from graspline.execution.happenings import Targeted
+from graspline.execution.notifications import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.planes import NoPlane
-from graspline.perception.slips import slip_between, unknown_before
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
+from graspline.perception.rgbd.planes import NoPlane
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.tasks.tidy.house import House, Known, around
-from graspline.tasks.tidy.moving import Cell, ended, travel
+from graspline.tasks.tidy.base_motion import Cell, ended, travel
+from graspline.tasks.tidy.believed_room import House, Known, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, middle_of
 from graspline.tasks.tidy.record import Record

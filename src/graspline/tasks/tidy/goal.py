@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most
-from graspline.perception.beliefs import UNKNOWN
+from graspline.perception.core.beliefs import UNKNOWN
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import matrix_from_quaternion

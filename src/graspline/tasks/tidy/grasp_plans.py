@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least
 from graspline.execution.requests import Reply, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import (
+from graspline.grasping.whole_body_reach import (
     UP,
     Reach,
     ReachQuery,
@@ -26,14 +26,14 @@ from graspline.grasping.reaching import (
     tool_of,
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
-from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.held import HeldObject
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.perception.core.held import HeldObject
 from graspline.refusal import Refusal
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.house import House, around, whole, without
-from graspline.tasks.tidy.moving import Cell, felt_kg
+from graspline.tasks.tidy.base_motion import Cell, felt_kg
+from graspline.tasks.tidy.believed_room import House, around, whole, without
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graspline.perception.beliefs import UNKNOWN
+from graspline.perception.core.beliefs import UNKNOWN
 from graspline.tasks.task import Draw, Instruction
 from graspline.tasks.tidy.parameters import Tidy
 

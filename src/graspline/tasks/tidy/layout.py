@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.errors import one_of
 from graspline.parameters import Range
-from graspline.planning.together import Planning, together
+from graspline.planning.batched_planning import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
 from graspline.scenes.footprints import Outline, gap_m, outlines_of, room_m
 from graspline.scenes.household import KNOWN, UNKNOWN, UNKNOWN_RGBS, Item, unknown_item

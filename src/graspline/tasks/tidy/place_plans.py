@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import UP, Reach, ReachQuery, Step, Surroundings, first_reach, order
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
+from graspline.grasping.whole_body_reach import UP, Reach, ReachQuery, Step, Surroundings, first_reach, order
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import rotation_z
+from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.believed_room import House, around, parts_of
 from graspline.tasks.tidy.grasp_plans import SPARE_M
-from graspline.tasks.tidy.house import House, around, parts_of
-from graspline.tasks.tidy.moving import Cell
 from graspline.tasks.tidy.parameters import PlacingParameters
 from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import BoardSeen

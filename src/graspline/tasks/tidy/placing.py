@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
-from graspline.grasping.reaching import UP, Reach, as_evidence
+from graspline.grasping.whole_body_reach import UP, Reach, as_evidence
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.kept import moved_m
-from graspline.perception.slips import slip_between, unknown_before
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.change_detection import moved_m
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
 from graspline.tasks.tidy.areas import Area, area_of
-from graspline.tasks.tidy.house import House, around
-from graspline.tasks.tidy.moving import (
+from graspline.tasks.tidy.base_motion import (
     BLOCKED,
     Cell,
     Stopped,
@@ -34,6 +33,7 @@ from graspline.tasks.tidy.moving import (
     travel,
     tug,
 )
+from graspline.tasks.tidy.believed_room import House, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.place_plans import Aimed, first_place, height_needed_m, placed_solid, radius_m, released_rad
 from graspline.tasks.tidy.postures import view_without, views_with

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.held import HeldObject
+from graspline.perception.core.held import HeldObject
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
 from graspline.spatial.rotations import rotation_z

@@ -13,15 +13,15 @@ from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.beliefs import Belief
-from graspline.perception.held import HeldObject
-from graspline.perception.kept import is_alike, is_new, moved_m
-from graspline.perception.slips import slip_between, unknown_before
-from graspline.tasks.tidy.executing import execute_grasp
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.core.held import HeldObject
+from graspline.perception.rgbd.change_detection import is_alike, is_new, moved_m
+from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
+from graspline.tasks.tidy.base_motion import Cell, near_hand, still_held, tool_at
+from graspline.tasks.tidy.believed_room import House, Known
+from graspline.tasks.tidy.execute_grasp import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
-from graspline.tasks.tidy.handing import handover
-from graspline.tasks.tidy.house import House, Known
-from graspline.tasks.tidy.moving import Cell, near_hand, still_held, tool_at
+from graspline.tasks.tidy.handover import handover
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.record import Noted, Record, TakenAway

@@ -13,8 +13,8 @@ from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
 from graspline.spatial.rotations import wrap
-from graspline.tasks.tidy.house import House, around
-from graspline.tasks.tidy.moving import Cell, Stopped, gap_m, travel
+from graspline.tasks.tidy.base_motion import Cell, Stopped, gap_m, travel
+from graspline.tasks.tidy.believed_room import House, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.robot import BODY

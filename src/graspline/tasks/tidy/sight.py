@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence
 from graspline.execution.requests import Motion, Reply, Request, pictured, solved
 from graspline.motion.joint_moves import hold
-from graspline.perception.beliefs import Belief
-from graspline.perception.clouds import View
-from graspline.perception.free_areas import free_areas
-from graspline.perception.furniture import as_seen, bounds, standing_on, surface_of
-from graspline.perception.kept import Sight
-from graspline.perception.planes import NoPlane, Within
-from graspline.perception.recognition import KnownModel
-from graspline.perception.slips import slip_between
-from graspline.perception.tabletop import Tabletop, see_tabletop
+from graspline.perception.core.beliefs import Belief
+from graspline.perception.rgbd.change_detection import Sight
+from graspline.perception.rgbd.clouds import View
+from graspline.perception.rgbd.free_areas import free_areas
+from graspline.perception.rgbd.furniture import as_seen, bounds, standing_on, surface_of
+from graspline.perception.rgbd.odometry_drift import slip_between
+from graspline.perception.rgbd.planes import NoPlane, Within
+from graspline.perception.rgbd.recognition import KnownModel
+from graspline.perception.rgbd.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
 from graspline.scenes.fittings import Fitting, Level
 from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
 
 Array = NDArray[np.float64]

@@ -14,10 +14,10 @@ from graspline.engine.events import Event
 from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
-from graspline.grasping.reaching import order
-from graspline.perception.beliefs import UNKNOWN, Belief
+from graspline.grasping.whole_body_reach import order
+from graspline.perception.core.beliefs import UNKNOWN, Belief
+from graspline.planning.batched_planning import Planning, together
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.together import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import ITEMS, KNOWN, item_of
 from graspline.scenes.room import room
@@ -25,17 +25,17 @@ from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
 from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Thing
-from graspline.tasks.tidy.alone import given_alone, handed_on, problems_alone, start_holding
 from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
+from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.believed_room import House, around
 from graspline.tasks.tidy.fault_hints import FAULT_HINTS
 from graspline.tasks.tidy.goal import is_held, judge, level_of, stands_on
 from graspline.tasks.tidy.grasp_plans import first_grasp
-from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
-from graspline.tasks.tidy.house import House, around
+from graspline.tasks.tidy.handover import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.instruction import instruction
 from graspline.tasks.tidy.layout import sample
-from graspline.tasks.tidy.moving import Cell
+from graspline.tasks.tidy.odometry_errors import Wheels, misplaced
 from graspline.tasks.tidy.parameters import PROGRAMS, Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
@@ -43,7 +43,7 @@ from graspline.tasks.tidy.programs import machine_of
 from graspline.tasks.tidy.record import Record
 from graspline.tasks.tidy.robot import EYE, ROBOT
 from graspline.tasks.tidy.sight import Eye
-from graspline.tasks.tidy.wheels import Wheels, misplaced
+from graspline.tasks.tidy.single_components import given_alone, handed_on, problems_alone, start_holding
 
 # As many as a table can have.
 _THINGS = 8

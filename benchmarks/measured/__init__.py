@@ -1,0 +1,1 @@
+"""What `benchmarks/bench.py` measures, part by part."""

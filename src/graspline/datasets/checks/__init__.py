@@ -1,1 +1,0 @@
-"""The checks of `graspline doctor`, one module for each part of a dataset."""

@@ -1,0 +1,1 @@
+"""Films of episodes, rendered from their logs."""

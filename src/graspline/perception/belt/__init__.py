@@ -1,0 +1,1 @@
+"""Blocks on a conveyor belt: found, fitted and followed from picture to picture."""

@@ -1,0 +1,1 @@
+"""What all perception shares: beliefs, outlines, silhouettes, colours, and a fit of shapes to outlines."""

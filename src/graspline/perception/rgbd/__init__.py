@@ -1,0 +1,1 @@
+"""Surfaces, objects and furniture from pictures with depth."""
