@@ -62,9 +62,7 @@ def test_options_offer_what_there_is() -> None:
     assert {DEMO_TASK, FIRST_TASK} <= set(TASKS)
 
 
-@pytest.mark.parametrize(
-    ("word", "hint"), [("rum", "did you mean 'run'? known: audit, "), ("[/red]", "known: ")]
-)
+@pytest.mark.parametrize(("word", "hint"), [("rum", "did you mean 'run'? known: audit, "), ("[/red]", "known: ")])
 def test_an_unknown_command_gets_the_nearest_one_and_all_that_exist(word: str, hint: str) -> None:
     found = subprocess.run([sys.executable, "-m", "graspline", word], capture_output=True, text=True, check=False)
     assert found.returncode == 2
