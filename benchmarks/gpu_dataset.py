@@ -31,13 +31,13 @@ from graspline.datasets.format.rows import Rejected, Row
 from graspline.datasets.format.settings import DatasetSettings, settings_of
 from graspline.datasets.format.video import Pixels
 from graspline.datasets.write.episode_files import Ahead
-from graspline.datasets.write.generate import Tally, fill, generate
+from graspline.datasets.write.generate import GenerationProgress, fill, generate
 from graspline.datasets.write.jobs import Drawn, do
 from graspline.episodes.camera_views import View, parse_views
 from graspline.episodes.processes import cores
 from graspline.gpu.choose import GPU
 from graspline.gpu.dataset_pool import GpuPool
-from graspline.gpu.looks import Looks
+from graspline.gpu.looks import AppearanceRows
 from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
 
@@ -75,7 +75,7 @@ class Commits:
     def __init__(self) -> None:
         self.times, self.frames = list[float](), list[int]()
 
-    def note(self, tally: Tally, row: Row) -> None:
+    def note(self, tally: GenerationProgress, row: Row) -> None:
         self.times.append(time.perf_counter())
         self.frames.append(row["length"])
 
@@ -148,7 +148,7 @@ def main() -> None:
 def renderer_alone(settings: DatasetSettings, asked: argparse.Namespace) -> dict[str, float]:
     """Pictures a second of each camera."""
     scene, qpos, variations = starts(asked.task, asked.pictures)
-    looks, found = Looks(scene), dict[str, float]()
+    looks, found = AppearanceRows(scene), dict[str, float]()
     for view in settings.views:
         renderer = WarpRenderer(scene, view.width, view.height, asked.worlds, asked.device)
         # Kernels are compiled, and a graph is captured.
@@ -157,7 +157,7 @@ def renderer_alone(settings: DatasetSettings, asked: argparse.Namespace) -> dict
     return found
 
 
-def made(settings: DatasetSettings, asked: argparse.Namespace, commits: Commits) -> Tally:
+def made(settings: DatasetSettings, asked: argparse.Namespace, commits: Commits) -> GenerationProgress:
     """All episodes, as `generate` makes them."""
     if asked.no_encoding:
         pool = GpuPool(

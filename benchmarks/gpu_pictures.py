@@ -20,7 +20,7 @@ import warp
 
 from graspline import Scenario, find_task
 from graspline.gpu.choose import GPU
-from graspline.gpu.looks import Looks
+from graspline.gpu.looks import AppearanceRows
 from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
 from graspline.scenes.scene import Scene
@@ -47,7 +47,7 @@ def main() -> None:
     began = time.perf_counter()
     renderer = WarpRenderer(scene, asked.width, asked.height, asked.worlds, asked.device)
     renderer.render_many(qpos[:1], variations[:1], scene.cameras[0])
-    opened_s, looks = time.perf_counter() - began, Looks(scene)
+    opened_s, looks = time.perf_counter() - began, AppearanceRows(scene)
     rates = {camera: round(rate(renderer, looks, qpos, variations, camera), 1) for camera in scene.cameras[:2]}
     print(
         json.dumps(
@@ -77,7 +77,9 @@ def starts(task: str, count: int) -> tuple[Scene, np.ndarray, list[Variation]]:
     return found.scene(parameters), np.stack([draw.start for draw in chosen]), [draw.variation for draw in chosen]
 
 
-def rate(renderer: WarpRenderer, looks: Looks, qpos: np.ndarray, variations: Sequence[Variation], camera: str) -> float:
+def rate(
+    renderer: WarpRenderer, looks: AppearanceRows, qpos: np.ndarray, variations: Sequence[Variation], camera: str
+) -> float:
     """Pictures a second."""
     rows, which = looks.rows(variations)
     began = time.perf_counter()

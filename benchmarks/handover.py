@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graspline import Scenario, find_task, run_scenarios
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, LaneView
 from graspline.engine.events import Change, Event, Push
 from graspline.episodes.episode import Episode
 from graspline.parameters import build
@@ -45,7 +45,7 @@ class Nuisance:
     _until_s: float = np.inf
     _last: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         at = world.position_m(self.name)
         still = np.linalg.norm(at - self._last) < 1e-4
         self._last = at
@@ -61,7 +61,7 @@ class Nuisance:
             return self._disturb(world)
         return ()
 
-    def _disturb(self, world: World) -> Sequence[Event]:
+    def _disturb(self, world: LaneView) -> Sequence[Event]:
         kind = int(self.random.integers(3))
         if kind == 2:
             slip = str(self.random.choice(SLIPS[:2]))
@@ -75,7 +75,7 @@ class Nuisance:
         x, y, z = force.tolist()
         return (Push(body=self.name, force_n=(x, y, z)),)
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         return ()
 
 

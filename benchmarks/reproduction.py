@@ -21,7 +21,7 @@ import numpy as np
 from graspline import TASKS, Scenario
 from graspline.datasets.format.store import Dataset
 from graspline.envs.interface import Interface, interface_of
-from graspline.envs.recorded_actions import Recording, reproduce, thinned
+from graspline.envs.recorded_actions import RecordedActions, reproduce, thinned
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters.records import load
@@ -59,17 +59,19 @@ def measure(root: Path, rates: Sequence[int], lanes: int) -> Iterator[str]:
             yield f"  {fps} fps, {whose}: {rate_text(sum(each.succeeded for each in again), len(again))}"
 
 
-def recording_of(dataset: Dataset, row: dict[str, Any]) -> Recording:
+def recording_of(dataset: Dataset, row: dict[str, Any]) -> RecordedActions:
     """An episode's actions as the dataset holds them, and the scene of its seed."""
     made = json.loads(row["scenario"])
     if made["faults"]:
         raise InputError(f"{dataset.root}: was made with the fault {made['faults'][0]}, which following cannot repeat")
     task = TASKS[made["task"]]
     scenario = Scenario(task=task, parameters=load(task.parameters, made["parameters"]), seed=row["seed"])
-    return Recording(scenario=scenario, actions=np.array(dataset.frames(row).column("action").to_pylist(), np.float32))
+    return RecordedActions(
+        scenario=scenario, actions=np.array(dataset.frames(row).column("action").to_pylist(), np.float32)
+    )
 
 
-def fastest_step(recordings: Sequence[Recording], interface: Interface) -> float:
+def fastest_step(recordings: Sequence[RecordedActions], interface: Interface) -> float:
     """Over the joints' speed limits: at 1 and above, following would be slower than the recording."""
     limit_rad = interface.robot.limits.velocity / interface.fps
     steps = [np.diff(interface.units.inward(each.actions.astype(np.float64)), axis=0) for each in recordings]

@@ -19,7 +19,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from graspline.serve.archive import open_archive
-from graspline.serve.hosting import Hosted, Way, hosted
+from graspline.serve.hosting import Hosted, ListenAddress, hosted
 from graspline.serve.live.server_context import first_seed
 from graspline.tasks.catalogue import find_task
 
@@ -46,7 +46,7 @@ def served(task: str) -> Iterator[Hosted]:
     found = find_task(task)
     parameters = found.parameters()
     seed = first_seed(found, parameters)
-    way = Way(host="127.0.0.1", port=0, addresses=frozenset())
+    way = ListenAddress(host="127.0.0.1", port=0, addresses=frozenset())
     with (
         open_archive(found, parameters, seed, None) as archive,
         hosted(found, parameters, seed, archive, way) as running,

@@ -110,11 +110,11 @@ def rendered(
             for row, (coordinates, variation) in enumerate(zip(qpos, variations, strict=True)):
                 yield row, renderer.render(coordinates, variation, view.camera).rgb[None]
         return
-    from graspline.gpu.looks import Looks
+    from graspline.gpu.looks import AppearanceRows
     from graspline.gpu.renderer import WarpRenderer
 
     renderer = WarpRenderer(scene, view.width, view.height, min(BATCH, len(qpos)))
-    rows, which = Looks(scene).rows(variations)
+    rows, which = AppearanceRows(scene).rows(variations)
     # While the GPU renders one batch, the one before it is copied.
     begun: tuple[int, Callable[[], NDArray[np.uint8]]] | None = None
     for first in range(0, len(qpos), renderer.worlds):

@@ -14,7 +14,7 @@ _DIGITS = 3
 _MOST_DIGITS = 7
 
 
-class _Shown(NamedTuple):
+class _DisplayUnit(NamedTuple):
     """The unit in which a quantity is shown: its name, how many of it make one SI unit, and the least number shown."""
 
     unit: str
@@ -23,17 +23,17 @@ class _Shown(NamedTuple):
 
 
 # By SI unit: the first is for 1 of it and more, the last for less.
-_UNITS: dict[str, tuple[_Shown, ...]] = {
-    "m": (_Shown(" m", 1.0, 0.001), _Shown(" mm", 1e3, 0.1)),
-    "m²": (_Shown(" m²", 1.0, 0.001), _Shown(" mm²", 1e6, 0.01)),
-    "m/s": (_Shown(" m/s", 1.0, 0.001), _Shown(" mm/s", 1e3, 1.0)),
-    "m/s²": (_Shown(" m/s²", 1.0, 0.01),),
-    "s": (_Shown(" s", 1.0, 0.01), _Shown(" ms", 1e3, 0.1)),
-    "rad": (_Shown("°", math.degrees(1.0), 0.1),),
-    "rad/s": (_Shown("°/s", math.degrees(1.0), 0.1),),
-    "rad/s²": (_Shown("°/s²", math.degrees(1.0), 1.0),),
-    "kg": (_Shown(" kg", 1.0, 0.001), _Shown(" g", 1e3, 0.1)),
-    "N": (_Shown(" N", 1.0, 0.01),),
+_UNITS: dict[str, tuple[_DisplayUnit, ...]] = {
+    "m": (_DisplayUnit(" m", 1.0, 0.001), _DisplayUnit(" mm", 1e3, 0.1)),
+    "m²": (_DisplayUnit(" m²", 1.0, 0.001), _DisplayUnit(" mm²", 1e6, 0.01)),
+    "m/s": (_DisplayUnit(" m/s", 1.0, 0.001), _DisplayUnit(" mm/s", 1e3, 1.0)),
+    "m/s²": (_DisplayUnit(" m/s²", 1.0, 0.01),),
+    "s": (_DisplayUnit(" s", 1.0, 0.01), _DisplayUnit(" ms", 1e3, 0.1)),
+    "rad": (_DisplayUnit("°", math.degrees(1.0), 0.1),),
+    "rad/s": (_DisplayUnit("°/s", math.degrees(1.0), 0.1),),
+    "rad/s²": (_DisplayUnit("°/s²", math.degrees(1.0), 1.0),),
+    "kg": (_DisplayUnit(" kg", 1.0, 0.001), _DisplayUnit(" g", 1e3, 0.1)),
+    "N": (_DisplayUnit(" N", 1.0, 0.01),),
 }
 # Seconds stay seconds down to here.
 _FROM = {"s": 0.1}
@@ -72,14 +72,14 @@ def beside(value: float, limit: float, si_unit: str = "") -> tuple[str, str]:
         digits += 1
 
 
-def _shown_in(si_unit: str, *values: float) -> _Shown:
-    choices = _UNITS.get(si_unit, (_Shown(f" {si_unit}" if si_unit else "", 1.0, 0.001),))
+def _shown_in(si_unit: str, *values: float) -> _DisplayUnit:
+    choices = _UNITS.get(si_unit, (_DisplayUnit(f" {si_unit}" if si_unit else "", 1.0, 0.001),))
     largest = max((abs(each) for each in values if math.isfinite(each)), default=math.inf)
     # A hair less, so that rounding does not decide on the unit.
     return choices[0 if largest >= (1 - 1e-9) * _FROM.get(si_unit, 1.0) else -1]
 
 
-def _text(value: float, shown: _Shown, digits: int) -> str:
+def _text(value: float, shown: _DisplayUnit, digits: int) -> str:
     value *= shown.per_si
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else ("∞" if value > 0 else "-∞") + shown.unit

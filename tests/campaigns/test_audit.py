@@ -13,7 +13,7 @@ import pytest
 
 import graspline.campaigns.audit
 from episodes.playing import PARAMETERS, run_seeds
-from graspline.campaigns.audit import EPISODE, Audit, Tally, Wrong, check_verdict, run_audit, sample_fault
+from graspline.campaigns.audit import EPISODE, Audit, ClaimTally, Wrong, check_verdict, run_audit, sample_fault
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.evidence import at_least, at_most
@@ -124,7 +124,7 @@ def test_a_verdict_is_wrong_where_truth_says_otherwise(
 
 
 def test_what_was_so_counts_right_accepts_and_wrong_rejects() -> None:
-    tally = Tally(kind="held")
+    tally = ClaimTally(kind="held")
     for asserted, true in [(True, True)] * 5 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 3:
         tally.add(asserted=asserted, true=true)
     assert (tally.asserted, tally.denied, tally.truly) == (6, 5, 7)

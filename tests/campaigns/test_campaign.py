@@ -13,7 +13,7 @@ import pytest
 import graspline.campaigns.campaign
 from episodes.playing import PARAMETERS, run_seeds
 from graspline.campaigns.baseline import Calm, leaf_states, rehearse, senseless
-from graspline.campaigns.campaign import Campaign, Case, Cell, Plan, case_of, run_campaign
+from graspline.campaigns.campaign import Campaign, CampaignCase, CampaignCell, Plan, case_of, run_campaign
 from graspline.episodes.episode import HUNG, Episode, Transition
 from graspline.episodes.fault_injection import Strike
 from graspline.episodes.run import run_scenarios
@@ -221,7 +221,7 @@ def test_every_ending_is_told_apart(changes: dict[str, Any], ending: str) -> Non
         faults=("shove",),
         states=("lift",),
         after=(),
-        cells={("shove", "lift"): Cell(fault="shove", state="lift", cases=(case,))},
+        cells={("shove", "lift"): CampaignCell(fault="shove", state="lift", cases=(case,))},
     ).clean
     assert clean == (ending in ("recovered", "failed"))
 
@@ -230,7 +230,7 @@ def test_a_fault_that_found_nothing_counts_as_not_struck() -> None:
     missed = (Strike(t_s=2.0, fault="shove@lift", target="cube", missed="nothing in the hand"),)
     case = case_of(dataclasses.replace(strange(), strikes=missed), calms()[3])
     assert (case.ending, case.note) == ("not_struck", "nothing in the hand")
-    cell = Cell(fault="shove", state="lift", cases=(case,))
+    cell = CampaignCell(fault="shove", state="lift", cases=(case,))
     assert (cell.struck, cell.idle) == (0, "nothing in the hand")
 
 
@@ -271,9 +271,10 @@ def test_an_episode_that_does_not_end_is_stopped_and_called_hung() -> None:
 def test_cases_are_counted_by_name() -> None:
     verdicts = ["dropped", "lost", "lost"]
     cases = tuple(
-        Case(seed=seed, fault="shove@lift", ending="failed", verdict=verdict) for seed, verdict in enumerate(verdicts)
+        CampaignCase(seed=seed, fault="shove@lift", ending="failed", verdict=verdict)
+        for seed, verdict in enumerate(verdicts)
     )
-    assert Cell(fault="shove", state="lift", cases=cases).failures == {"lost": 2, "dropped": 1}
+    assert CampaignCell(fault="shove", state="lift", cases=cases).failures == {"lost": 2, "dropped": 1}
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import graspline.cli.campaign
-from graspline.campaigns.campaign import Campaign, Case, Cell, Plan
+from graspline.campaigns.campaign import Campaign, CampaignCase, CampaignCell, Plan
 from graspline.faults.catalogue import fault_names
 from graspline.tasks.lift_cube import LiftCube
 from graspline.tasks.sort.parameters import Sort
@@ -20,7 +20,7 @@ CELLS = ("--faults", "drop,remove", "--states", "approach,lift")
 WORDS = ("campaign", "lift-cube", *CELLS, "--episodes", "1", "--seed", "1")
 
 
-def campaign_of(*cells: Cell) -> Campaign:
+def campaign_of(*cells: CampaignCell) -> Campaign:
     return Campaign(
         task="lift-cube",
         parameters=LiftCube(),
@@ -33,7 +33,7 @@ def campaign_of(*cells: Cell) -> Campaign:
     )
 
 
-GOOD = Case(seed=1, fault="drop@lift", ending="recovered", verdict="success", strike_s=2.0, detect_s=0.05)
+GOOD = CampaignCase(seed=1, fault="drop@lift", ending="recovered", verdict="success", strike_s=2.0, detect_s=0.05)
 BAD = dataclasses.replace(GOOD, seed=7, ending="false_success")
 
 
@@ -44,7 +44,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Plan]:
 
     def none(plan: Plan, **options: object) -> Campaign:
         plans.append(plan)
-        return campaign_of(*(Cell(fault=f, state=s, cases=(GOOD,)) for f in plan.faults for s in plan.states))
+        return campaign_of(*(CampaignCell(fault=f, state=s, cases=(GOOD,)) for f in plan.faults for s in plan.states))
 
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", none)
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,7 @@ def test_a_long_order_is_cut_short_unless_somebody_sets_it(planned: list[Plan]) 
 def test_an_episode_of_a_short_order_is_shown_again_with_its_settings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    result = campaign_of(Cell(fault="drop", state="lift", cases=(BAD,)))
+    result = campaign_of(CampaignCell(fault="drop", state="lift", cases=(BAD,)))
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
     told = call("campaign", "sort", "--out", tmp_path).out
     assert "false claim: --seed 7 --fault drop@lift --set belt.blocks=6 --set belt.density_per_m=4" in told
@@ -128,7 +128,7 @@ def test_what_must_never_happen_exits_with_1_and_says_how_to_see_it_again(
     ending: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     case = dataclasses.replace(BAD, ending=ending)
-    result = campaign_of(Cell(fault="drop", state="lift", cases=(GOOD, case)))
+    result = campaign_of(CampaignCell(fault="drop", state="lift", cases=(GOOD, case)))
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
     answer = call("campaign", "lift-cube", "--out", tmp_path)
     assert answer.code == 1
@@ -138,7 +138,7 @@ def test_what_must_never_happen_exits_with_1_and_says_how_to_see_it_again(
 
 
 def test_a_wide_matrix_is_cut_into_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result = campaign_of(*(Cell(fault="drop", state=f"state_{index}", cases=(GOOD,)) for index in range(12)))
+    result = campaign_of(*(CampaignCell(fault="drop", state=f"state_{index}", cases=(GOOD,)) for index in range(12)))
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
     monkeypatch.setenv("COLUMNS", "60")
     table = call("campaign", "lift-cube", "--out", tmp_path).out.partition("\n\ndrop  recovered")[0]
@@ -191,7 +191,7 @@ def test_a_list_without_a_name_is_refused(option: str, text: str, planned: list[
 def test_an_interrupted_campaign_says_so_in_its_files_and_its_exit_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    result = dataclasses.replace(campaign_of(Cell(fault="drop", state="lift", cases=(GOOD,))), interrupted=True)
+    result = dataclasses.replace(campaign_of(CampaignCell(fault="drop", state="lift", cases=(GOOD,))), interrupted=True)
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
     answer = call("campaign", "lift-cube", "--out", tmp_path)
     assert answer.code == 130

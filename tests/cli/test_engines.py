@@ -17,7 +17,7 @@ import graspline.cli.generate
 import graspline.cli.run
 import graspline.gpu.choose
 from graspline.datasets.format.settings import DatasetSettings
-from graspline.datasets.write.generate import Tally
+from graspline.datasets.write.generate import GenerationProgress
 from graspline.episodes.episode import Episode
 from graspline.episodes.run import run_scenarios
 from graspline.errors import EnvironmentProblem
@@ -165,9 +165,9 @@ def test_with_a_gpu_a_dataset_is_played_drawn_and_certified_as_told(
 ) -> None:
     asked: list[tuple[DatasetSettings, object]] = []
 
-    def none(out: Path, settings: DatasetSettings, episodes: int, pool: object, **options: Any) -> Tally:
+    def none(out: Path, settings: DatasetSettings, episodes: int, pool: object, **options: Any) -> GenerationProgress:
         asked.append((settings, pool))
-        return Tally(wanted=episodes)
+        return GenerationProgress(wanted=episodes)
 
     monkeypatch.setattr(graspline.cli.generate, "generate", none)
     answer = call(*COMMANDS["generate"], "--engine", "gpu", "--cameras", "front:64x48", "--workers", "3", *words)
@@ -182,9 +182,9 @@ def test_with_a_gpu_a_dataset_is_played_drawn_and_certified_as_told(
 def test_what_a_gpu_cannot_draw_is_drawn_on_the_cpu_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[DatasetSettings] = []
 
-    def none(out: Path, settings: DatasetSettings, episodes: int, pool: object, **options: Any) -> Tally:
+    def none(out: Path, settings: DatasetSettings, episodes: int, pool: object, **options: Any) -> GenerationProgress:
         asked.append(settings)
-        return Tally(wanted=episodes)
+        return GenerationProgress(wanted=episodes)
 
     monkeypatch.setattr(graspline.cli.generate, "generate", none)
     answer = call(*COMMANDS["generate"], "--engine", "gpu", "--cameras", "front:64x48", "--smooth")

@@ -20,7 +20,7 @@ from graspline.cli.generate import _show_work
 from graspline.cli.progress import Progress
 from graspline.datasets.format.files import locked
 from graspline.datasets.format.store import INFO, STATS, Dataset
-from graspline.datasets.write.generate import Tally
+from graspline.datasets.write.generate import GenerationProgress
 
 from .doors import Answer, call, refused, running, spawn, unread
 
@@ -295,10 +295,10 @@ def test_until_the_first_episode_is_committed_the_bar_says_what_workers_do() -> 
             shown.append(said)
 
     for tally in (
-        Tally(wanted=4),
-        Tally(wanted=4, attempts=1),
-        Tally(wanted=4, attempts=8, rendering=2),
-        Tally(wanted=4, attempts=8, rendering=2, committed=1),
+        GenerationProgress(wanted=4),
+        GenerationProgress(wanted=4, attempts=1),
+        GenerationProgress(wanted=4, attempts=8, rendering=2),
+        GenerationProgress(wanted=4, attempts=8, rendering=2, committed=1),
     ):
         _show_work(cast(Progress, Bar()), tally)
     assert shown == ["playing the first attempts", "1 attempt played", "8 attempts played, rendering 2 episodes"]

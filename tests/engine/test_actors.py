@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, LaneView
 from graspline.engine.events import Change, Place
 from graspline.scenes.cube_table import CUBE
 from graspline.scenes.variation import Edit
@@ -19,7 +19,7 @@ def test_a_world_is_one_lane_of_many() -> None:
     engine = engine_with([varied(0), varied(1)])
     rest(engine, 10)
     for lane in (0, 1):
-        world = World(engine=engine, lane=lane, time_s=0.5)
+        world = LaneView(engine=engine, lane=lane, time_s=0.5)
         # Sensors are one substep behind the state.
         assert world.position_m(CUBE) == pytest.approx(cube_m(engine, lane), abs=1e-5)
         assert world.number("body_mass", CUBE) == pytest.approx([CUBES[lane][1]])
@@ -27,7 +27,7 @@ def test_a_world_is_one_lane_of_many() -> None:
 
 def test_what_an_actor_does_it_finds_at_once() -> None:
     engine = engine_with([(START, PLAIN)] * 2)
-    here, there = (World(engine=engine, lane=lane, time_s=0.0) for lane in (0, 1))
+    here, there = (LaneView(engine=engine, lane=lane, time_s=0.0) for lane in (0, 1))
     engine.apply(0, Place(body=CUBE, position_m=(0.3, 0.1, 0.2)))
     engine.apply(0, Change(edits=(HEAVY,)))
     assert here.position_m(CUBE).tolist() == [0.3, 0.1, 0.2]
@@ -38,7 +38,7 @@ def test_what_an_actor_does_it_finds_at_once() -> None:
 
 def test_a_position_stays_as_it_was_found() -> None:
     engine = engine_with([(START, PLAIN)])
-    world = World(engine=engine, lane=0, time_s=0.0)
+    world = LaneView(engine=engine, lane=0, time_s=0.0)
     found = world.position_m(CUBE)
     engine.apply(0, Place(body=CUBE, position_m=(0.3, 0.1, 0.2)))
     assert found == pytest.approx([0.15, 0.22, 0.015])

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings, layout_of
-from graspline.envs.failure_watch import Noticed, ProgressWatch, TakeoverParameters
+from graspline.envs.failure_watch import ProgressWatch, TakeoverParameters, TakeoverReason
 from graspline.execution.requests import Reply
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
@@ -48,7 +48,7 @@ class Script:
 
     def play(
         self, seconds: float, *, swing: float = 0.3, apart_m: float = 0.1, nearing_m_s: float = 0.0, **sensed: Any
-    ) -> Noticed | None:
+    ) -> TakeoverReason | None:
         """Until something is noticed or the time is over; joints swing so far about home."""
         began = self.frame
         for _ in range(round(seconds * FPS)):
@@ -74,7 +74,7 @@ class Script:
         return None
 
 
-def reason(noticed: Noticed | None) -> str:
+def reason(noticed: TakeoverReason | None) -> str:
     assert noticed is not None
     assert noticed.evidence
     return noticed.reason

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import graspline.envs  # noqa: F401  (registers)
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
-from graspline.envs.recorded_actions import Recording, reproduce
+from graspline.envs.recorded_actions import RecordedActions, reproduce
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import load
@@ -56,7 +56,7 @@ def test_recorded_actions_pick_it_up_and_put_it_back_again() -> None:
     assert episode.succeeded
     seen = interface_of(GRAB.scene(parameters), fps=30, cameras="none", units="degrees")
     actions = recorded_actions(episode.log, seen)
-    (again,) = reproduce([Recording(scenario=scenario, actions=actions)], seen)
+    (again,) = reproduce([RecordedActions(scenario=scenario, actions=actions)], seen)
     assert again.succeeded
     assert "picked_up" in [each.name for each in again.evidence]
     env = TaskEnv("grab", cameras="none", parameters=BACK)

@@ -13,7 +13,7 @@ from graspline.datasets.format.settings import settings_of
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.write.generate import generate
 from graspline.datasets.write.pool import LocalPool
-from graspline.envs.recorded_actions import Recording, recited, reproduce, thinned
+from graspline.envs.recorded_actions import RecordedActions, recited, reproduce, thinned
 from graspline.episodes.run import run_scenarios
 from graspline.errors import InputError
 
@@ -39,7 +39,7 @@ def test_a_recital_goes_on_with_its_last_action() -> None:
 @pytest.mark.parametrize("fps, every", [(60, 1), (30, 2)])
 def test_a_followed_reference_is_the_recorded_one_to_single_precision(fps: int, every: int) -> None:
     actions = recorded_actions(recorded().log, interface(fps))
-    (again,) = reproduce([Recording(scenario=scenario(), actions=actions)], interface(fps))
+    (again,) = reproduce([RecordedActions(scenario=scenario(), actions=actions)], interface(fps))
     assert again.succeeded
     frames = len(again.log.positions)
     np.testing.assert_allclose(again.log.positions[::every], recorded().log.positions[:frames:every], rtol=0, atol=2e-7)
@@ -49,7 +49,7 @@ def test_the_actions_of_another_episode_come_to_nothing() -> None:
     episodes = list(run_scenarios([scenario(seed) for seed in (7, 8)], lanes=2))
     assert all(episode.succeeded for episode in episodes)
     recordings = [
-        Recording(scenario=each.scenario, actions=recorded_actions(each.log, interface())) for each in episodes
+        RecordedActions(scenario=each.scenario, actions=recorded_actions(each.log, interface())) for each in episodes
     ]
     assert [each.verdict for each in reproduce(recordings, interface(), lanes=2, shift=1)] == ["out_of_time"] * 2
 

@@ -14,7 +14,7 @@ import graspline.envs  # noqa: F401  (registers)
 from graspline.engine.actors import Account
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
-from graspline.envs.recorded_actions import Recording, reproduce, thinned
+from graspline.envs.recorded_actions import RecordedActions, reproduce, thinned
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
@@ -91,7 +91,7 @@ def test_recorded_actions_sort_the_blocks_again_at_every_rate() -> None:
         interface = interface_of(SORT.scene(parameters), fps=fps, cameras="none", units="degrees")
         reference = interface.units.outward(episode.log.positions[1:]).astype(np.float32)
         actions = thinned(reference, interface.ticks_per_frame)
-        (again,) = reproduce([Recording(scenario=scenario, actions=actions)], interface)
+        (again,) = reproduce([RecordedActions(scenario=scenario, actions=actions)], interface)
         assert again.succeeded, fps
         env = TaskEnv("sort", cameras="none", fps=fps, parameters={"belt.blocks": 2, "belt.density_per_m": 6})
         env.reset(seed=0)

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import graspline.envs  # noqa: F401  (registers)
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
-from graspline.envs.recorded_actions import Recording, reproduce
+from graspline.envs.recorded_actions import RecordedActions, reproduce
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import load
@@ -60,7 +60,7 @@ def test_recorded_actions_hand_a_can_over_to_the_person_again() -> None:
     assert episode.succeeded
     seen = interface_of(TIDY.scene(parameters), fps=30, cameras="none", units="degrees")
     actions = recorded_actions(episode.log, seen)
-    (again,) = reproduce([Recording(scenario=scenario, actions=actions)], seen)
+    (again,) = reproduce([RecordedActions(scenario=scenario, actions=actions)], seen)
     assert again.succeeded
     env = TaskEnv("tidy", cameras="none", parameters={"program": "handover"})
     env.reset(seed=1)

@@ -11,7 +11,7 @@ import pytest
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.push_clearance import Surroundings
+from graspline.episodes.push_clearance import TrueSurroundings
 from graspline.episodes.scenario import Scenario
 from graspline.execution.disturbance import Disturbance
 from graspline.kinematics.differential import ToolKinematics
@@ -109,7 +109,7 @@ class TestSurroundings:
         return engine
 
     def test_an_arm_in_the_air_is_clear_and_one_in_the_table_is_not(self, engine: CpuEngine) -> None:
-        clear = Surroundings(engine).clear_from(0, SO101.home)
+        clear = TrueSurroundings(engine).clear_from(0, SO101.home)
         down = SO101.home.copy()
         down[1] = 1.5
         assert clear(np.stack([SO101.home, SO101.home]))

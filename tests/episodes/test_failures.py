@@ -15,7 +15,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.scenes.variation import Variation
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-from graspline.tasks.task import Claim, Claims, Draw, Instruction, Snapshot, Thing, in_hand
+from graspline.tasks.task import Claim, Claims, Draw, Instruction, ObjectTruth, Snapshot, in_hand
 
 HALF_M = 0.015
 Point = tuple[float, float, float]
@@ -26,8 +26,8 @@ GOAL: Evidence = (at_least("raised", 0.0, 0.05, "m"),)
 DRAW = Draw(start=np.zeros(0), variation=Variation(), refused=0)
 
 
-def thing(position_m: Point, start_m: Point = LAY) -> Thing:
-    return Thing(
+def thing(position_m: Point, start_m: Point = LAY) -> ObjectTruth:
+    return ObjectTruth(
         position_m=np.array(position_m),
         start_position_m=np.array(start_m),
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]),

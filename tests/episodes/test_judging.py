@@ -8,7 +8,7 @@ import pytest
 from graspline.evidence import passes
 from graspline.scenes.cube_table import CUBE, cube_start, cube_variation
 from graspline.tasks.lift_cube import judge
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot
 
 from .playing import PARAMETERS
 
@@ -23,7 +23,7 @@ DRAW = Draw(
 def snapshot(*, raised_m: float = 0.06, aside_m: float = 0.0, speed_m_s: float = 0.0) -> Snapshot:
     at = np.array([0.25, 0.0, EDGE_M / 2 + raised_m])
     upright = np.array([1.0, 0.0, 0.0, 0.0])
-    cube = Thing(
+    cube = ObjectTruth(
         position_m=at,
         start_position_m=np.array([0.25, 0.0, EDGE_M / 2]),
         quaternion=upright,

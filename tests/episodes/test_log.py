@@ -8,7 +8,7 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.log import EpisodeLog, log_of, replay_log, replay_logs, state_hash
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.scenes.cube_table import cube_table
 
 from .playing import run_seeds
@@ -91,5 +91,5 @@ def test_a_hash_changes_with_anything_that_was_commanded_or_reached() -> None:
 
 
 def test_the_log_of_an_empty_track_has_no_ticks() -> None:
-    track = Track(start=np.zeros(13), variation=run_seeds([3])[3].log.variation)
+    track = LaneRecording(start=np.zeros(13), variation=run_seeds([3])[3].log.variation)
     assert log_of(track).ticks == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.datasets.format.log_reader import Played
+from graspline.datasets.format.log_reader import TaskInstance
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place
 from graspline.envs.evaluation import PolicyPilot
@@ -25,7 +25,7 @@ from graspline.tasks.sort.task import SORT
 
 # So many blocks that most of them have to be sent, on a belt that soon takes them past the arm.
 QUICK = load(Sort, {"belt": {"blocks": 14, "density_per_m": 6.0, "speed_m_s": 0.4}})
-SORTING = Played(task=SORT, parameters=QUICK, machine=SORT.machine(QUICK))
+SORTING = TaskInstance(task=SORT, parameters=QUICK, machine=SORT.machine(QUICK))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_block_that_is_put_elsewhere_and_taken_away_in_one_tick_has_left_from_
 
 def test_where_nobody_acts_there_are_no_accounts() -> None:
     parameters = LiftCube()
-    played = Played(task=LIFT_CUBE, parameters=parameters, machine=LIFT_CUBE.machine(parameters))
+    played = TaskInstance(task=LIFT_CUBE, parameters=parameters, machine=LIFT_CUBE.machine(parameters))
     (episode,) = run_scenarios([Scenario(task=LIFT_CUBE, parameters=parameters, seed=7)], limit_s=0.1)
     states = np.tile(episode.log.start, (episode.log.ticks + 1, 1))
     assert actor_after(played.task, played.parameters, LIFT_CUBE.scene(parameters), episode.log, states) is None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
 from graspline.execution.executor import Executor
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Finished, Happening
 from graspline.execution.requests import Driver, Motion, Reply
 from graspline.motion.guards import Guard
@@ -22,7 +22,7 @@ from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 Script = Generator[Any, Reply, Any]
-Done = dict[int, tuple[Finished, Track]]
+Done = dict[int, tuple[Finished, LaneRecording]]
 
 PLAIN = Variation()
 START = cube_start(x_m=0.15, y_m=0.22, yaw_rad=0.3, edge_m=0.03)

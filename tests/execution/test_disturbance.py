@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.execution.disturbance import Disturbance, Disturber, disturbed
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.requests import Disturbed, Free, Motion, Preempted, Within
 from graspline.kinematics.differential import ToolKinematics
 from graspline.motion.joint_moves import joint_move
@@ -157,7 +157,7 @@ class TestDriver:
 
 class TestTrack:
     def test_what_was_intended_is_kept_beside_what_was_executed(self) -> None:
-        track, rows = Track(start=START, variation=PLAIN), WAY.positions
+        track, rows = LaneRecording(start=START, variation=PLAIN), WAY.positions
         off = np.zeros(len(rows), bool)
         off[3:9] = True
         intended = rows.copy()
@@ -169,7 +169,7 @@ class TestTrack:
         np.testing.assert_array_equal(np.flatnonzero(flags), np.arange(8, 14))
 
     def test_a_motion_that_ends_while_pushed_gives_way_to_where_the_arm_is(self) -> None:
-        track, rows = Track(start=START, variation=PLAIN), WAY.positions
+        track, rows = LaneRecording(start=START, variation=PLAIN), WAY.positions
         track.append(WAY, 30, Disturbed(intended=rows + 0.02, off=np.ones(len(rows), bool)))
         kept, _ = track.intention()
         apart = np.abs(kept - track.reference()[0]).max(axis=1)
@@ -178,6 +178,6 @@ class TestTrack:
         assert apart[-1] == 0
 
     def test_an_undisturbed_track_has_no_intention_of_its_own(self) -> None:
-        track = Track(start=START, variation=PLAIN)
+        track = LaneRecording(start=START, variation=PLAIN)
         track.append(WAY, 5)
         assert [len(each) for each in track.intention()] == [0, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graspline.errors import WiringError
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.lanes import LaneTable
 from graspline.execution.requests import Driver, Reply
 from graspline.motion.path import Command
@@ -23,14 +23,14 @@ def _drive(reply: Reply) -> Driver:
 def _table(*lanes: int) -> LaneTable:
     table = LaneTable(3, 0.5)
     for lane in lanes:
-        table.enter(lane, _drive, Track(start=START, variation=PLAIN), logged=True)
+        table.enter(lane, _drive, LaneRecording(start=START, variation=PLAIN), logged=True)
     return table
 
 
 def test_each_lane_counts_time_from_its_own_start() -> None:
     table = _table(0)
     table.now = 4
-    table.enter(1, _drive, Track(start=START, variation=PLAIN), logged=True)
+    table.enter(1, _drive, LaneRecording(start=START, variation=PLAIN), logged=True)
     table.now = 6
     assert [table.time_s(lane) for lane in (0, 1)] == [3.0, 1.0]
 

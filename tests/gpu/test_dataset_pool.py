@@ -25,10 +25,10 @@ from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.rows import Rejected
 from graspline.datasets.format.settings import settings_of
 from graspline.datasets.format.store import Dataset
-from graspline.datasets.write.generate import Tally, generate
+from graspline.datasets.write.generate import GenerationProgress, generate
 from graspline.datasets.write.jobs import Attempts, Drawing
 from graspline.episodes.camera_views import View
-from graspline.episodes.workers import Failure
+from graspline.episodes.workers import WorkerFailure
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes
 from graspline.gpu.choose import what_a_gpu_lacks
@@ -131,7 +131,7 @@ def test_a_player_that_is_gone_is_a_problem_of_this_machine_in_one_line(scripted
 
 def test_what_goes_wrong_with_the_player_is_raised_here_as_what_it_is(scripted: Scripted) -> None:
     scripted.pool.submit(0, ORDER)
-    scripted.play(Failure("2 lanes do not fit", "Traceback", EnvironmentProblem))
+    scripted.play(WorkerFailure("2 lanes do not fit", "Traceback", EnvironmentProblem))
     with pytest.raises(EnvironmentProblem, match="2 lanes do not fit"):
         scripted.pool.results()
 
@@ -204,7 +204,7 @@ def descendants(pid: int) -> set[int]:
 def test_a_dataset_is_made_certified_and_drawn_and_nothing_is_left_behind(tmp_path: Path) -> None:
     shown: list[int] = []
 
-    def show(tally: Tally, row: object) -> None:
+    def show(tally: GenerationProgress, row: object) -> None:
         shown.append(tally.committed)
 
     with Watch() as watch:

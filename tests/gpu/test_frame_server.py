@@ -17,7 +17,7 @@ import pytest
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.gpu import frame_server
 from graspline.gpu.frame_server import Painter, Seat, Studio, render_for_others
-from graspline.gpu.looks import Looks
+from graspline.gpu.looks import AppearanceRows
 from graspline.scenes.cube_table import cube_start, cube_table
 from graspline.scenes.variation import Edit, Variation
 from rendering.render_cases import SHAPES, scene_of
@@ -51,7 +51,7 @@ class Fake:
         number = len(self.batches)
         self.batches.append(len(qpos))
         self.story.append(f"begun {number}")
-        assert looks.shape == (len(qpos), Looks(SCENE).size)
+        assert looks.shape == (len(qpos), AppearanceRows(SCENE).size)
         shade = qpos[:, 0].astype(np.uint8) + (100 if camera == "inside" else 0)
 
         def pictures():

@@ -13,7 +13,7 @@ import pytest
 
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
-from graspline.gpu.looks import Looks, Singles
+from graspline.gpu.looks import AppearanceRows, Singles
 from graspline.gpu.renderer import WarpRenderer
 from graspline.parameters import build
 from graspline.rendering.choose import Renderer, gl_problem, open_renderer
@@ -62,7 +62,7 @@ def reference(scene: Scene) -> Renderer:
     return open_renderer(scene, WIDTH, HEIGHT, "gl", smooth=False)
 
 
-def coloured_by_geom(looks: Looks, rows: Singles) -> Singles:
+def coloured_by_geom(looks: AppearanceRows, rows: Singles) -> Singles:
     """Rows with a colour for each geom, lit from everywhere alone."""
     rows = rows.copy()
     fields = {name: rows[:, place] for name, place in looks.places.items()}
@@ -79,7 +79,7 @@ def coloured_by_geom(looks: Looks, rows: Singles) -> Singles:
     return rows
 
 
-def geoms(renderer: WarpRenderer, looks: Looks, qpos: np.ndarray, rows: Singles, camera: str) -> np.ndarray:
+def geoms(renderer: WarpRenderer, looks: AppearanceRows, qpos: np.ndarray, rows: Singles, camera: str) -> np.ndarray:
     """(n, H, W): the geom in each pixel, -1 for the background."""
     chunks = range(0, len(qpos), WORLDS)
     painted = coloured_by_geom(looks, rows)
@@ -91,7 +91,7 @@ def geoms(renderer: WarpRenderer, looks: Looks, qpos: np.ndarray, rows: Singles,
 @pytest.mark.parametrize("task", TASKS)
 def test_geoms_are_where_opengl_has_them(task: str) -> None:
     scene, qpos, variations = drawn(task)
-    gl, looks = reference(scene), Looks(scene)
+    gl, looks = reference(scene), AppearanceRows(scene)
     renderer = WarpRenderer(scene, WIDTH, HEIGHT, WORLDS, "cpu")
     rows, which = looks.rows(variations)
     for camera in scene.cameras:
@@ -159,7 +159,7 @@ def test_a_picture_does_not_depend_on_those_drawn_with_it(cubes: WarpRenderer) -
 def test_a_batch_may_be_begun_before_the_last_ones_pictures_are_looked_at(cubes: WarpRenderer) -> None:
     states = [random_state(seed) for seed in range(3)]
     qpos, variations = np.stack([state for state, _ in states]), [variation for _, variation in states]
-    rows, which = Looks(cube_table()).rows(variations)
+    rows, which = AppearanceRows(cube_table()).rows(variations)
     one = cubes.begin_looks(qpos, rows[which], "front")
     other = cubes.begin_looks(qpos[:2], rows[which[:2]], "wrist")
     found = one().copy(), other().copy()

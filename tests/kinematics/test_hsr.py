@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import failures
 from graspline.kinematics.hsr import (
-    Solutions,
+    WholeBodySolutions,
     forward,
     gazing,
     head_camera,
@@ -78,7 +78,7 @@ def walked(joints: Array, link: str) -> tuple[Array, Array]:
     return position, rotation @ matrix_from_vector(axis)
 
 
-def assert_exact(solutions: Solutions, position: Array, rotation: Array) -> None:
+def assert_exact(solutions: WholeBodySolutions, position: Array, rotation: Array) -> None:
     """Every candidate reaches the pose, and all that is claimed keeps to limits."""
     there, turned = forward(solutions.joints)
     assert np.abs(there - position[:, None]).max() < EXACT

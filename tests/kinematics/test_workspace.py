@@ -13,8 +13,8 @@ from graspline.kinematics.workspace import (
     MARGIN,
     STEP_M,
     Section,
-    Survey,
     Workspace,
+    WorkspaceSurvey,
     measure,
     plan_view,
     survey_of,
@@ -117,8 +117,10 @@ class Mast:
         )
 
 
-def a_mast() -> Survey:
-    return Survey(name="mast", arm=cast(Arm, Mast()), tool_m=np.zeros(3), radius_m=(0.0, 0.3), height_m=(-0.1, 0.1))
+def a_mast() -> WorkspaceSurvey:
+    return WorkspaceSurvey(
+        name="mast", arm=cast(Arm, Mast()), tool_m=np.zeros(3), radius_m=(0.0, 0.3), height_m=(-0.1, 0.1)
+    )
 
 
 def test_a_sweep_finds_what_an_arm_reaches_about_its_own_axis() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graspline.engine.layout import Layout, Readings
+from graspline.engine.layout import Readings, SensorLayout
 from graspline.evidence import Evidence, at_most
 from graspline.execution.notifications import Ended, Entered, Happening, Then
 from graspline.execution.requests import Announce, Look, Reply, Within
@@ -17,7 +17,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.path import Command
 from graspline.robots.so101 import SO101
 
-LAYOUT = Layout(readings={"joint_position": slice(0, 6)}, truth={}, readings_size=6, truth_size=0)
+LAYOUT = SensorLayout(readings={"joint_position": slice(0, 6)}, truth={}, readings_size=6, truth_size=0)
 EVIDENCE = (at_most("slip", 0.02, 0.01, "m"),)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.execution.executor import Executor
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Ended, EndsAs, Entered, Finished, Happening
 from graspline.execution.requests import Look, Motion, Reply
 from graspline.machine.machine import Machine, Result
@@ -81,10 +81,10 @@ class Run:
         )
         self.executor.start(0, lambda first: machine.run(SO101, first, {}), START, Variation())
 
-    def tick(self) -> dict[int, tuple[Finished, Track]]:
+    def tick(self) -> dict[int, tuple[Finished, LaneRecording]]:
         return self.executor.tick()
 
-    def finish(self) -> tuple[Finished, Track]:
+    def finish(self) -> tuple[Finished, LaneRecording]:
         while not (done := self.tick()):
             pass
         return done[0]
@@ -103,7 +103,7 @@ def assert_within_limits(positions: Array, velocities: Array) -> None:
     assert (np.abs(np.diff(steps, axis=0)) * rate <= limits.acceleration * (1 + 1e-6)).all()
 
 
-def assert_braked(track: Track) -> None:
+def assert_braked(track: LaneRecording) -> None:
     """The reference keeps limits to the end and stands still there; so does the arm."""
     positions, velocities = track.reference()
     assert_within_limits(positions, velocities)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, soonest
+from graspline.motion.scaling import AT_ONCE, Rates, Scaling, TimeScaling, soonest
 
 Array = NDArray[np.float64]
 
@@ -16,7 +16,7 @@ SCALINGS = st.sampled_from(["ruckig", "cubic"])
 RATES = st.builds(Rates, speed=st.floats(0.1, 30), push=st.floats(0.5, 300), jerk=st.floats(5, 2e4))
 
 
-def sampled(progress: Progress, count: int = 2001) -> tuple[Array, Array, Array]:
+def sampled(progress: TimeScaling, count: int = 2001) -> tuple[Array, Array, Array]:
     times = np.linspace(0.0, progress.duration_s, count)
     return (times, *progress.at(times))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from graspline.evidence import failures, passes
 from graspline.placement.plate import Array, Plate
 from graspline.placement.resting import (
+    FruitSighting,
     RestParameters,
-    Sighting,
     at_rest_for_s,
     has_been_still,
     is_still_now,
@@ -28,10 +28,10 @@ BALL_M = 0.03
 
 def window(
     *, offset: tuple[float, float, float] = (0.04, 0.0, 0.034), velocity: float = 0.0, count: int = 5
-) -> list[Sighting]:
+) -> list[FruitSighting]:
     """Sightings 0.05 s apart of a ball that far from the plate's frame when first seen, moving along y."""
     return [
-        Sighting(
+        FruitSighting(
             time_s=0.05 * number,
             position_m=PLATE_AT_M + offset + np.array([0.0, velocity * 0.05 * number, 0.0]),
             plate_m=PLATE_AT_M,
@@ -40,7 +40,7 @@ def window(
     ]
 
 
-def failed(sightings: list[Sighting], error_m: float = 0.0) -> list[str]:
+def failed(sightings: list[FruitSighting], error_m: float = 0.0) -> list[str]:
     return [each.name for each in failures(rests_on(sightings, BALL_M, PLATE, REST, error_m))]
 
 
@@ -75,7 +75,8 @@ def test_the_speed_is_fitted_through_the_sightings(speed: float) -> None:
 
 def test_a_pushed_plate_takes_its_middle_along() -> None:
     moved = [
-        Sighting(time_s=each.time_s, position_m=each.position_m + 0.3, plate_m=each.plate_m + 0.3) for each in window()
+        FruitSighting(time_s=each.time_s, position_m=each.position_m + 0.3, plate_m=each.plate_m + 0.3)
+        for each in window()
     ]
     assert passes(rests_on(moved, BALL_M, PLATE, REST))
 
@@ -83,7 +84,7 @@ def test_a_pushed_plate_takes_its_middle_along() -> None:
 @pytest.mark.parametrize("speed,rests", [(0.001, True), (0.05, False), (float("nan"), False)])
 def test_a_single_witness_must_know_the_speed(speed: float, rests: bool) -> None:
     position = PLATE_AT_M + np.array([0.04, 0.0, 0.034])
-    witness = Sighting(time_s=3.0, position_m=position, plate_m=PLATE_AT_M, speed_m_s=speed)
+    witness = FruitSighting(time_s=3.0, position_m=position, plate_m=PLATE_AT_M, speed_m_s=speed)
     assert passes(rests_on([witness], BALL_M, PLATE, REST)) is rests
 
 
@@ -111,7 +112,7 @@ def test_noisy_sightings_of_a_ball_out_of_place_are_hardly_ever_accepted() -> No
     random, accepted = np.random.default_rng(5), 0
     for _ in range(500):
         seen = [
-            Sighting(
+            FruitSighting(
                 time_s=each.time_s,
                 position_m=each.position_m + random.normal(0, 0.003, 3),
                 plate_m=each.plate_m + random.normal(0, 0.003, 3),
@@ -126,7 +127,7 @@ def test_still_time_counts_from_the_last_movement() -> None:
     rolling = window(velocity=0.2, count=10)
     end = rolling[-1]
     lying = [
-        Sighting(time_s=end.time_s + 0.1 * number, position_m=end.position_m, plate_m=PLATE_AT_M)
+        FruitSighting(time_s=end.time_s + 0.1 * number, position_m=end.position_m, plate_m=PLATE_AT_M)
         for number in range(1, 5)
     ]
     assert at_rest_for_s(rolling, REST) == 0.0
@@ -138,7 +139,7 @@ def test_still_time_counts_from_the_last_movement() -> None:
 def test_a_ball_that_rolled_between_two_sightings_was_not_still_before_the_second() -> None:
     # 4.6 mm in 0.15 s, 31 mm/s, and then nothing: over both together it came no farther than 20 mm/s would take it.
     seen = [
-        Sighting(time_s=0.15 * number, position_m=np.array([0.2 + shift, 0.0, 0.034]), plate_m=PLATE_AT_M)
+        FruitSighting(time_s=0.15 * number, position_m=np.array([0.2 + shift, 0.0, 0.034]), plate_m=PLATE_AT_M)
         for number, shift in enumerate((0.0, 0.0046, 0.0047, 0.0047))
     ]
     spans = [at_rest_for_s(seen[: number + 1], REST) for number in range(4)]
@@ -150,7 +151,7 @@ def test_a_ball_pushed_at_the_last_moment_is_not_still_now() -> None:
     end = lying[-1]
     # A sixtieth of a second later it has been pushed to 0.04 m/s, and has come half as far as that speed says.
     moved = np.array([0.04 / 60 / 2, 0.0, 0.0])
-    pushed = Sighting(time_s=end.time_s + 1 / 60, position_m=end.position_m + moved, plate_m=PLATE_AT_M)
+    pushed = FruitSighting(time_s=end.time_s + 1 / 60, position_m=end.position_m + moved, plate_m=PLATE_AT_M)
     assert passes(rests_on([*lying, pushed], BALL_M, PLATE, REST))
     assert not passes(is_still_now([*lying, pushed], REST))
     assert passes(is_still_now(lying, REST))
@@ -163,7 +164,7 @@ def test_a_plate_pulled_at_the_last_moment_is_not_still_now() -> None:
     lying = window()
     end = lying[-1]
     moved = np.array([0.0, 0.045 / 60 / 2, 0.0])
-    pulled = Sighting(time_s=end.time_s + 1 / 60, position_m=end.position_m, plate_m=end.plate_m + moved)
+    pulled = FruitSighting(time_s=end.time_s + 1 / 60, position_m=end.position_m, plate_m=end.plate_m + moved)
     fruit, plate = is_still_now([*lying, pulled], REST)
     assert fruit.passed
     assert (plate.name, plate.passed) == ("plate_speed_now", False)
@@ -172,7 +173,7 @@ def test_a_plate_pulled_at_the_last_moment_is_not_still_now() -> None:
 
 def test_a_ball_that_rocks_to_and_fro_is_not_still() -> None:
     rocking = [
-        Sighting(time_s=each.time_s, position_m=each.position_m + 0.003 * (n % 2), plate_m=PLATE_AT_M)
+        FruitSighting(time_s=each.time_s, position_m=each.position_m + 0.003 * (n % 2), plate_m=PLATE_AT_M)
         for n, each in enumerate(window(count=20))
     ]
     assert at_rest_for_s(rocking, REST) < 0.1
@@ -180,7 +181,7 @@ def test_a_ball_that_rocks_to_and_fro_is_not_still() -> None:
 
 def test_a_ball_known_to_be_fast_is_not_still_wherever_it_is_seen() -> None:
     fast = [
-        Sighting(time_s=each.time_s, position_m=each.position_m, plate_m=PLATE_AT_M, speed_m_s=0.1)
+        FruitSighting(time_s=each.time_s, position_m=each.position_m, plate_m=PLATE_AT_M, speed_m_s=0.1)
         for each in window(count=10)
     ]
     assert at_rest_for_s(fast, REST) == 0.0
@@ -189,7 +190,7 @@ def test_a_ball_known_to_be_fast_is_not_still_wherever_it_is_seen() -> None:
 def test_noise_alone_does_not_end_the_still_time() -> None:
     random = np.random.default_rng(2)
     noisy = [
-        Sighting(time_s=each.time_s, position_m=each.position_m + random.normal(0, 0.001, 3), plate_m=PLATE_AT_M)
+        FruitSighting(time_s=each.time_s, position_m=each.position_m + random.normal(0, 0.001, 3), plate_m=PLATE_AT_M)
         for each in window(count=10)
     ]
     assert at_rest_for_s(noisy, REST, 0.001) == pytest.approx(0.45)

@@ -16,7 +16,7 @@ from graspline.errors import WiringError
 from graspline.motion.path import Path, check_path
 from graspline.perception.core.held import HeldObject
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.rrt import NoWay, Way, plan_way, timed
+from graspline.planning.rrt import NoWay, WaypointRoute, plan_way, timed
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.robots.ur5e import UR5E
@@ -57,13 +57,13 @@ HERE, THERE = standing(0.5, -1.0, np.pi / 2), standing(1.9, 0.0, np.pi)
 
 def way(
     world: CollisionWorld, start: Array, *goals: Array, seed: int = 3, moving: tuple[str, ...] = WHOLE_BODY_JOINTS
-) -> Way:
+) -> WaypointRoute:
     found = plan_way(world, start, np.stack(goals), moving=moving, seed=seed)
-    assert isinstance(found, Way), str(found)
+    assert isinstance(found, WaypointRoute), str(found)
     return found
 
 
-def digest(found: Way) -> str:
+def digest(found: WaypointRoute) -> str:
     return hashlib.sha256(found.waypoints.tobytes()).hexdigest()
 
 
@@ -223,7 +223,7 @@ def test_an_arm_on_a_table_goes_over_a_wall() -> None:
     left[0] += 0.8
     right[0] -= 0.8
     found = plan_way(world, left, right[None], moving=UR5E.joints[:6], seed=1)
-    assert isinstance(found, Way), str(found)
+    assert isinstance(found, WaypointRoute), str(found)
     assert found.by == "search"
     assert isinstance(timed(world, found), Path)
 

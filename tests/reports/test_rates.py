@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graspline.reports.rates import Point, rates_chart
+from graspline.reports.rates import RatePoint, rates_chart
 from graspline.tasks.task import Delivered
 
 
-def point(**more: Any) -> Point:
-    return Point(speed_m_s=0.05, density_per_m=4.0, **more)
+def point(**more: Any) -> RatePoint:
+    return RatePoint(speed_m_s=0.05, density_per_m=4.0, **more)
 
 
 def delivered(sent: int, right: int, wrong: int = 0, *, claimed: int, **missed: int) -> Delivered:
@@ -34,7 +34,7 @@ def test_what_is_said_to_be_sorted_and_is_not_is_false() -> None:
 
 
 def test_the_chart_shows_every_speed_and_nothing_that_was_not_measured() -> None:
-    first, second = point(), Point(speed_m_s=0.2, density_per_m=1.0)
+    first, second = point(), RatePoint(speed_m_s=0.2, density_per_m=1.0)
     for each in (first, second):
         each.add(delivered(1, 1, claimed=1))
     drawn = rates_chart([first.as_dict(), second.as_dict()])

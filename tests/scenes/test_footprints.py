@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.scenes.footprints import Outline, gap_m, outlines_of, room_m
+from graspline.scenes.footprints import ConvexOutline, gap_m, outlines_of, room_m
 from graspline.scenes.household import ITEMS, Item, item_of
 
 ITEM = st.sampled_from(ITEMS)
 PLACE = st.tuples(st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.floats(-np.pi, np.pi))
 
 
-def rim(outline: Outline, count: int = 60) -> np.ndarray:
+def rim(outline: ConvexOutline, count: int = 60) -> np.ndarray:
     """(n, 2): points along an outline of one or four corners."""
     if len(outline.points_m) == 1:
         angle = np.linspace(0, 2 * np.pi, 4 * count, endpoint=False)

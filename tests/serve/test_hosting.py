@@ -11,7 +11,7 @@ import pytest
 from graspline.datasets.format.store import Dataset
 from graspline.scenes.block_table import block_table
 from graspline.serve.archive import open_archive
-from graspline.serve.hosting import Hosted, Way, hosted
+from graspline.serve.hosting import Hosted, ListenAddress, hosted
 from graspline.serve.live.commands import Record, RunTask
 from graspline.serve.panel.overlay import with_overlay
 from graspline.serve.panel.shapes import shapes_of
@@ -44,7 +44,7 @@ def test_a_filled_button_keeps_its_own_colour_under_the_pointer() -> None:
 @pytest.fixture
 def recording(tmp_path: Path) -> Iterator[Hosted]:
     task = find_task("lift-cube")
-    way = Way(host="127.0.0.1", port=0, addresses=frozenset())
+    way = ListenAddress(host="127.0.0.1", port=0, addresses=frozenset())
     with (
         open_archive(task, task.parameters(), 0, tmp_path / "live") as archive,
         hosted(task, task.parameters(), 0, archive, way) as running,

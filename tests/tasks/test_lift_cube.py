@@ -50,7 +50,7 @@ from graspline.tasks.lift_cube import given as inputs_of
 from graspline.tasks.scatter import lying_at
 from graspline.tasks.stages.sight import TruthEye
 from graspline.tasks.stages.verify import SIGHTING_S
-from graspline.tasks.task import Draw, Witness
+from graspline.tasks.task import Draw, GoalSample
 
 from .replies import completed, play, readings, reply, saw
 
@@ -76,11 +76,11 @@ def window(
     off_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
     velocity_m_s: tuple[float, float, float] = (0.0, 0.0, 0.0),
     sightings: int = 6,
-) -> tuple[Witness, ...]:
+) -> tuple[GoalSample, ...]:
     """A cube in the hand, seen several times."""
     pads = np.array([0.2, 0.0, LAY_AT_M + raised_m]) - off_m
     return tuple(
-        Witness(
+        GoalSample(
             object_m=pads + off_m + SIGHTING_S * (index - (sightings - 1) / 2) * np.array(velocity_m_s),
             speed_m_s=float(np.linalg.norm(velocity_m_s)),
             tool_m=pads,

@@ -7,11 +7,11 @@ import logging
 import pytest
 
 from graspline.errors import InputError
-from graspline.tasks.sampling import REPORT_EVERY, Tally
+from graspline.tasks.sampling import REPORT_EVERY, RefusalCounter
 
 
 def test_a_search_tells_how_it_goes_and_which_check_refuses_most(caplog: pytest.LogCaptureFixture) -> None:
-    tally = Tally("scene", 1000, {})
+    tally = RefusalCounter("scene", 1000, {})
     with caplog.at_level(logging.WARNING):
         for number in range(2 * REPORT_EVERY):
             tally.refuse("reach" if number % 4 else "collision")
@@ -23,7 +23,7 @@ def test_a_search_tells_how_it_goes_and_which_check_refuses_most(caplog: pytest.
 
 
 def test_a_search_ends_after_a_counted_number_of_tries_and_names_what_to_change() -> None:
-    tally = Tally("scene", 10, {"reach": "reach.max_tilt_rad"})
+    tally = RefusalCounter("scene", 10, {"reach": "reach.max_tilt_rad"})
     tally.refuse("plate_unreachable", 5)
     for _ in range(4):
         tally.refuse("reach")

@@ -95,7 +95,7 @@ def _excess(measurement: Measurement) -> float:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class ClaimTally:
     """Claims of one kind against truth: how many there were, and how many of them were wrong."""
 
     kind: str
@@ -148,12 +148,12 @@ class Audit:
     struck: int = 0
     # Verdicts that claim nothing, which no tally counts.
     silent: dict[str, int] = field(default_factory=dict)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, ClaimTally] = field(default_factory=dict)
     mistakes: list[Wrong] = field(default_factory=list)
 
-    def tally(self, kind: str) -> Tally:
+    def tally(self, kind: str) -> ClaimTally:
         """The counts for one kind of statement."""
-        return self.tallies.setdefault(kind, Tally(kind=kind))
+        return self.tallies.setdefault(kind, ClaimTally(kind=kind))
 
     @property
     def false_successes(self) -> int:

@@ -30,7 +30,7 @@ Ending = Literal["recovered", "failed", "false_success", "crashed", "hung", "not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class CampaignCase:
     """One episode of a campaign: how it ended after its fault."""
 
     seed: int
@@ -48,12 +48,12 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class CampaignCell:
     """One fault in one state: its cases, or why it has no cases."""
 
     fault: str
     state: str
-    cases: tuple[Case, ...] = ()
+    cases: tuple[CampaignCase, ...] = ()
     skipped: str = ""
 
     def count(self, ending: Ending) -> int:
@@ -129,7 +129,7 @@ class Campaign:
     states: tuple[str, ...]
     after: tuple[str, ...]
     engine: EngineKind = "cpu"
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], CampaignCell]
     # Verdicts of the undisturbed episodes that the others are compared with.
     calm: Mapping[str, int] = field(default_factory=dict)
     # Whether it was stopped before all of its episodes had ended.
@@ -149,13 +149,13 @@ class Campaign:
         """Nothing claimed falsely, nothing crashed, nothing hung."""
         return not any(self.count(ending) for ending in ("false_success", "crashed", "hung"))
 
-    def of_fault(self, fault: str) -> Cell:
+    def of_fault(self, fault: str) -> CampaignCell:
         """All cases of a fault, whatever the state."""
         return self._joined(fault, "all", [cell for cell in self.cells.values() if cell.fault == fault])
 
     @staticmethod
-    def _joined(fault: str, state: str, cells: Sequence[Cell]) -> Cell:
-        return Cell(fault=fault, state=state, cases=tuple(case for cell in cells for case in cell.cases))
+    def _joined(fault: str, state: str, cells: Sequence[CampaignCell]) -> CampaignCell:
+        return CampaignCell(fault=fault, state=state, cases=tuple(case for cell in cells for case in cell.cases))
 
     def as_dict(self) -> dict[str, Value]:
         """Plain values for JSON."""
@@ -240,7 +240,7 @@ def run_campaign(
                 scenario = Scenario(task=plan.task, parameters=plan.parameters, seed=seed, faults=(*plan.after, text))
                 where[scenario] = fault, state
     begin("episodes with a fault", len(where))
-    cases: dict[tuple[str, str], list[Case]] = {key: [] for key in reasons}
+    cases: dict[tuple[str, str], list[CampaignCase]] = {key: [] for key in reasons}
     for episode in play_scenarios(
         engine, list(where), lanes=lanes, keep_logs=False, limit_s=HANG_S, stop=stop, after_tick=after_tick
     ):
@@ -259,7 +259,7 @@ def run_campaign(
         interrupted=stop(),
         calm=dict(collections.Counter(calm.verdict for calm in found).most_common()),
         cells={
-            (fault, state): Cell(
+            (fault, state): CampaignCell(
                 fault=fault,
                 state=state,
                 skipped=reasons[fault, state],
@@ -275,7 +275,7 @@ def _fault_text(fault: str, state: str, calm: Calm, share: float) -> str:
     return f"{fault}@{state}" + (f"+{delay_s:g}" if delay_s else "")
 
 
-def case_of(episode: Episode, calm: Calm) -> Case:
+def case_of(episode: Episode, calm: Calm) -> CampaignCase:
     """How an episode with a fault ended, compared with the same seed undisturbed."""
     # Others may have struck before, in the undisturbed episode too.
     fault = episode.scenario.faults[-1]
@@ -283,12 +283,12 @@ def case_of(episode: Episode, calm: Calm) -> Case:
     strikes = [each for each in episode.strikes if each.fault == fault][-1:]
     struck = [each for each in strikes if not each.missed]
     if verdict == "crashed":
-        return Case(seed=seed, fault=fault, ending="crashed", verdict=verdict, note=episode.error)
+        return CampaignCase(seed=seed, fault=fault, ending="crashed", verdict=verdict, note=episode.error)
     if not struck:
         note = strikes[0].missed if strikes else "the state was not entered, or ended the episode"
         ending: Ending = "false_success" if episode.false_success else "not_struck"
-        return Case(seed=seed, fault=fault, ending=ending, verdict=verdict, note=note)
-    return Case(
+        return CampaignCase(seed=seed, fault=fault, ending=ending, verdict=verdict, note=note)
+    return CampaignCase(
         seed=seed,
         fault=fault,
         ending=_ending(episode),

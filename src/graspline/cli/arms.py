@@ -15,7 +15,15 @@ from graspline.cli.progress import steps
 from graspline.cli.status_line import working
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
-from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
+from graspline.kinematics.workspace import (
+    MARGIN,
+    WorkspaceBounds,
+    WorkspaceSurvey,
+    measure,
+    plan_view,
+    steps_of,
+    survey_of,
+)
 from graspline.reports.arm_pages import jaw_page, line_table, opening_table, workspace_page
 from graspline.robots.catalogue import ROBOTS
 
@@ -95,7 +103,7 @@ def jaw(
         report_saved(out / "jaw.html")
 
 
-def _survey(name: str) -> Survey:
+def _survey(name: str) -> WorkspaceSurvey:
     robot = ROBOTS.find(name)
     try:
         return survey_of(robot)
@@ -103,7 +111,7 @@ def _survey(name: str) -> Survey:
         raise InputError(f"the workspace of {robot.name} cannot be measured: {error}") from error
 
 
-def _said(bounds: Bounds) -> str:
+def _said(bounds: WorkspaceBounds) -> str:
     (near, far), (low, high) = bounds.radius_m, bounds.height_m
     return f"radius {_mm(near, far)} mm, height {_mm(low, high)} mm"
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from graspline.campaigns.baseline import leaf_states
-from graspline.campaigns.campaign import Campaign, Cell, Plan, run_campaign
+from graspline.campaigns.campaign import Campaign, CampaignCell, Plan, run_campaign
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -296,7 +296,7 @@ def _wide(state: str) -> int:
     return max(len(state), 7) + 2
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: CampaignCell) -> str:
     if cell.idle:
         return "–"
     mark = "!" if any(case.ending in _WRONG for case in cell.cases) else ""

@@ -48,7 +48,7 @@ def check(
     found, parameters = task_and_parameters(task, config, settings, wired=False)
     unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown, ExitStack() as waiting:
-        watch = _Shown(Bars(shown, as_json, unasked), waiting, stop, quiet=as_json)
+        watch = _CheckDisplay(Bars(shown, as_json, unasked), waiting, stop, quiet=as_json)
         watch.wait_for(NAMES[0])
         result = check_task(found, parameters, episodes=episodes, seed=seed, watch=watch)
     if as_json:
@@ -64,7 +64,7 @@ def check(
     raise typer.Exit(130 if stop() else 0 if result.conforms else 1)
 
 
-class _Shown:
+class _CheckDisplay:
     """Prints each check as it is done; until then, a bar while episodes are played, or the name of the check."""
 
     def __init__(self, bars: Bars, waiting: ExitStack, stop: Callable[[], bool], *, quiet: bool) -> None:

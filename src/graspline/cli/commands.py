@@ -20,12 +20,12 @@ from graspline.cli.deferred_imports import lazily, load
 from graspline.cli.interrupts import STOPS
 from graspline.cli.option_errors import in_our_words
 from graspline.cli.status_line import working
-from graspline.cli.usage import Command
+from graspline.cli.usage import CliCommand
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
 
-class Listed(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is defined, `module:function` in this folder, and the first sentence of its help.
 
     The first word of a name of two words is a group.
@@ -35,34 +35,34 @@ class Listed(NamedTuple):
     summary: str
 
 
-COMMANDS: Mapping[str, Listed] = {
-    "demo": Listed("demo:demo", f"{DEMO_GOAL}; save a film and a report."),
-    "tasks": Listed("tasks:tasks", "List the tasks."),
-    "faults": Listed("faults:faults", "List the faults that can be injected."),
-    "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
-    "diagram": Listed("inspect:diagram", "Show a task's state machine as a diagram."),
-    "region": Listed("inspect:region", "Measure where a task's object can be grasped."),
-    "workspace": Listed("arms:workspace", "Measure the workspace of a robot arm."),
-    "jaw": Listed("arms:jaw", "Measure how far a gripper opens."),
-    "run": Listed("run:run", "Run episodes of a task and judge them."),
-    "serve": Listed("serve:serve", "Serve a task: browser panel and HTTP interface."),
-    "generate": Listed("generate:command", "Generate a dataset of verified demonstrations."),
-    "eval": Listed("evaluate:evaluate", "Evaluate a policy in closed loop against ground truth."),
-    "compare": Listed("compare:command", "Compare two evaluations on the same seeds."),
-    "report": Listed("report:report", "Write a report about a dataset or an evaluation."),
-    "teachability": Listed("teachability:teachability", "Measure how easy demonstrations are to imitate."),
-    "compact": Listed("edit:compact", "Pack a dataset's many files into a few."),
-    "merge": Listed("edit:merge", "Merge several datasets into one."),
-    "delete": Listed("edit:delete", "Delete episodes of a dataset, or restore them."),
-    "export": Listed("export:export", "Export a dataset to HDF5 or rosbag2."),
-    "replay": Listed("replay:command", "Replay a dataset's episodes from their logs."),
-    "doctor": Listed("doctor:command", "Check that a dataset is what loaders and trainers expect."),
-    "campaign": Listed("campaign:campaign", "Inject every fault in every state; report recoveries."),
-    "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
-    "check": Listed("check:check", "Check that a task meets the rules every task must meet."),
-    "new task": Listed("new:new_task", "Write a package with a working task to start from."),
-    "new robot": Listed("new:new_robot", "Write a description of a robot to start from."),
-    "rates": Listed("rates:rates", "Measure success against the density and speed of what arrives."),
+COMMANDS: Mapping[str, CommandEntry] = {
+    "demo": CommandEntry("demo:demo", f"{DEMO_GOAL}; save a film and a report."),
+    "tasks": CommandEntry("tasks:tasks", "List the tasks."),
+    "faults": CommandEntry("faults:faults", "List the faults that can be injected."),
+    "config": CommandEntry("inspect:config", "Print every parameter of a task as YAML."),
+    "diagram": CommandEntry("inspect:diagram", "Show a task's state machine as a diagram."),
+    "region": CommandEntry("inspect:region", "Measure where a task's object can be grasped."),
+    "workspace": CommandEntry("arms:workspace", "Measure the workspace of a robot arm."),
+    "jaw": CommandEntry("arms:jaw", "Measure how far a gripper opens."),
+    "run": CommandEntry("run:run", "Run episodes of a task and judge them."),
+    "serve": CommandEntry("serve:serve", "Serve a task: browser panel and HTTP interface."),
+    "generate": CommandEntry("generate:command", "Generate a dataset of verified demonstrations."),
+    "eval": CommandEntry("evaluate:evaluate", "Evaluate a policy in closed loop against ground truth."),
+    "compare": CommandEntry("compare:command", "Compare two evaluations on the same seeds."),
+    "report": CommandEntry("report:report", "Write a report about a dataset or an evaluation."),
+    "teachability": CommandEntry("teachability:teachability", "Measure how easy demonstrations are to imitate."),
+    "compact": CommandEntry("edit:compact", "Pack a dataset's many files into a few."),
+    "merge": CommandEntry("edit:merge", "Merge several datasets into one."),
+    "delete": CommandEntry("edit:delete", "Delete episodes of a dataset, or restore them."),
+    "export": CommandEntry("export:export", "Export a dataset to HDF5 or rosbag2."),
+    "replay": CommandEntry("replay:command", "Replay a dataset's episodes from their logs."),
+    "doctor": CommandEntry("doctor:command", "Check that a dataset is what loaders and trainers expect."),
+    "campaign": CommandEntry("campaign:campaign", "Inject every fault in every state; report recoveries."),
+    "audit": CommandEntry("audit:audit", "Check verdicts and claims against ground truth."),
+    "check": CommandEntry("check:check", "Check that a task meets the rules every task must meet."),
+    "new task": CommandEntry("new:new_task", "Write a package with a working task to start from."),
+    "new robot": CommandEntry("new:new_robot", "Write a description of a robot to start from."),
+    "rates": CommandEntry("rates:rates", "Measure success against the density and speed of what arrives."),
 }
 # What a group is for, by the first word of its commands.
 GROUPS: Mapping[str, str] = {"new": "Write a starting point for something of your own."}
@@ -132,7 +132,7 @@ def command_of(name: str) -> Any:
         return found(*given, **named)
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    alone.command(name.rpartition(" ")[2], cls=Command)(loaded)
+    alone.command(name.rpartition(" ")[2], cls=CliCommand)(loaded)
     return get_command(alone)
 
 

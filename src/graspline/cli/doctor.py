@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from graspline.cli.progress import steps
-from graspline.datasets.check.doctor import Diagnosis, Summary, examine
+from graspline.datasets.check.doctor import DatasetContents, Diagnosis, examine
 from graspline.errors import DatasetProblem
 from graspline.wording import counted, duration
 
@@ -56,7 +56,7 @@ def _lines(folder: Path, diagnosis: Diagnosis) -> list[str]:
     return lines if diagnosis.summary is None else [*lines, f"{folder}: healthy", *_message(diagnosis.summary)]
 
 
-def _message(summary: Summary) -> list[str]:
+def _message(summary: DatasetContents) -> list[str]:
     share = 100 * summary.successes / summary.episodes
     return [
         f"  episodes: {summary.episodes}, of which {summary.successes} successful ({share:.1f} %)",

@@ -66,7 +66,7 @@ _CERTIFIED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Player:
+class _EpisodePlayer:
     """How episodes are played and certified."""
 
     scene: Scene
@@ -315,7 +315,7 @@ def evaluate(
             asked = settings_of(found, parameters, seed=seed, policy=policy, faults=faults, options=options)
             kept = open_evaluation(out, asked, stack)
         recorded = {} if kept is None else dict(kept.lines)
-        player = _Player(
+        player = _EpisodePlayer(
             scene=scene,
             interface=interface,
             engine=kind,

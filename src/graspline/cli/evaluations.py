@@ -11,11 +11,11 @@ from graspline.cli.outputs import make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.datasets.format.files import locked
 from graspline.errors import DatasetProblem
-from graspline.evaluations.gallery import Sheet, chosen, problem, sheets
+from graspline.evaluations.gallery import FailureSheet, chosen, problem, sheets
 from graspline.evaluations.page import evaluation_page, factors_sentence, is_tested
 from graspline.evaluations.settings import EvaluationSettings
 from graspline.evaluations.store import LINES, PAGE, SUMMARY, Evaluation
-from graspline.evaluations.summary import Summary, summarise
+from graspline.evaluations.summary import EvaluationSummary, summarise
 
 
 def open_evaluation(folder: Path, settings: EvaluationSettings, stack: ExitStack) -> Evaluation:
@@ -42,10 +42,10 @@ def finish(evaluation: Evaluation, stop: Callable[[], bool], say: Callable[[str]
     write_page(evaluation, summary, evaluation.folder / PAGE, stop)
 
 
-def write_page(evaluation: Evaluation, summary: Summary, path: Path, stop: Callable[[], bool]) -> None:
+def write_page(evaluation: Evaluation, summary: EvaluationSummary, path: Path, stop: Callable[[], bool]) -> None:
     """The page, with pictures of failures as far as they can be rendered here."""
     seeds = [seed for alike in summary.modes.values() for seed in chosen(alike)]
-    found, why = list[Sheet](), problem(evaluation) if seeds else ""
+    found, why = list[FailureSheet](), problem(evaluation) if seeds else ""
     if stop():
         why = f"Interrupted before they were rendered; `graspline report {evaluation.folder}` renders them."
     elif seeds and not why:

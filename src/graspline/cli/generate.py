@@ -49,7 +49,7 @@ from graspline.datasets.format.index import INFO
 from graspline.datasets.format.rows import Row
 from graspline.datasets.format.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
 from graspline.datasets.format.store import OURS, origin_in
-from graspline.datasets.write.generate import Tally, generate
+from graspline.datasets.write.generate import GenerationProgress, generate
 from graspline.datasets.write.jobs import NOT_CERTIFIED, fly_with
 from graspline.datasets.write.pool import LocalPool, Pool
 from graspline.datasets.write.ray_cluster import RayPool
@@ -305,7 +305,7 @@ def _control_hz(task: Task[Any]) -> int:
     return task.scene(task.parameters()).robot.control_hz
 
 
-def _show_work(progress: Progress, tally: Tally) -> None:
+def _show_work(progress: Progress, tally: GenerationProgress) -> None:
     """What workers do until the first episode is committed; from then on the pace says more."""
     if tally.committed > tally.began_with:
         return
@@ -315,7 +315,7 @@ def _show_work(progress: Progress, tally: Tally) -> None:
     progress.show(played + rendering)
 
 
-def _show(progress: Progress, tally: Tally, row: Row) -> None:
+def _show(progress: Progress, tally: GenerationProgress, row: Row) -> None:
     """A bar on a terminal, else one JSON object per episode on standard output."""
     progress.done, progress.began_with = tally.committed, tally.began_with
     # Judged attempts run ahead of commits; failures that are kept are no successes either.
@@ -341,7 +341,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
     print(json.dumps(message), flush=True)
 
 
-def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
+def _summarise(out: Path, settings: DatasetSettings, tally: GenerationProgress) -> None:
     made = tally.committed - tally.began_with
     if not made:
         print(

@@ -9,7 +9,7 @@ import sys
 _CLEAR = "\r\x1b[2K"
 
 
-class _Lines(logging.Handler):
+class _StandardErrorHandler(logging.Handler):
     """Writes to whatever standard error is at the time."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -21,4 +21,4 @@ def show_warnings() -> None:
     """Show warnings from now on in this process; called again it changes nothing."""
     logger = logging.getLogger("graspline")
     if not logger.handlers:
-        logger.addHandler(_Lines(logging.WARNING))
+        logger.addHandler(_StandardErrorHandler(logging.WARNING))

@@ -59,7 +59,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EpisodeResult:
     """What the summary needs of an episode; its log is let go."""
 
     seed: int
@@ -82,11 +82,11 @@ class Told:
     advice: str = ""
 
 
-def outcome_of(episode: Episode) -> Told:
+def outcome_of(episode: Episode) -> EpisodeResult:
     """What the summary needs of a played episode."""
     why = episode.evidence[0] if episode.declined and episode.evidence else None
     task, parameters = episode.scenario.task, episode.scenario.parameters
-    return Told(
+    return EpisodeResult(
         seed=episode.scenario.seed,
         verdict=episode.verdict,
         succeeded=episode.succeeded,
@@ -105,9 +105,9 @@ def outcome_of(episode: Episode) -> Told:
     )
 
 
-def outcome_of_line(line: Line) -> Told:
+def outcome_of_line(line: Line) -> EpisodeResult:
     """What the summary needs of an episode that was played before, from its line."""
-    return Told(
+    return EpisodeResult(
         seed=line["seed"],
         verdict=line["verdict"],
         succeeded=line["succeeded"],
@@ -123,7 +123,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
 
     `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
-    began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
+    began, played, lines = time.monotonic(), list[EpisodeResult](), InOrder(report.seed)
     filming_s = 0.0
     unasked = UnaskedQuestions()
     with (
@@ -176,7 +176,7 @@ def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
     return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
 
 
-def _summarise(outcomes: list[Told], played: list[Told], wall_s: float, report: Report) -> None:
+def _summarise(outcomes: list[EpisodeResult], played: list[EpisodeResult], wall_s: float, report: Report) -> None:
     """A few lines about all episodes, and how fast those were that were played now."""
     if report.episodes == 1 and len(outcomes) == 1:
         _summarise_one(outcomes[0], wall_s, report, report.say)
@@ -186,7 +186,7 @@ def _summarise(outcomes: list[Told], played: list[Told], wall_s: float, report: 
     _report_errors(outcomes)
 
 
-def _summarise_one(outcome: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
+def _summarise_one(outcome: EpisodeResult, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
     """One episode has no rate: how it ended, and what was measured."""
     retries = f", {counted(outcome.retries, 'retry', 'retries')}" if outcome.retries else ""
     how = f"order rejected: {outcome.verdict}" if outcome.declined else outcome.verdict
@@ -205,7 +205,7 @@ def _summarise_one(outcome: Told, wall_s: float, report: Report, say: Callable[[
         say(f"replayed on the CPU: {'certified' if outcome.certified else 'not certified'}")
 
 
-def _summarise_all(played: list[Told], report: Report, say: Callable[[str], object]) -> None:
+def _summarise_all(played: list[EpisodeResult], report: Report, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     accepted = [each for each in finished if not each.declined]
     if len(accepted) < len(finished):
@@ -235,14 +235,14 @@ def _summarise_all(played: list[Told], report: Report, say: Callable[[str], obje
         _report_agreed([each for each in finished if each.agreed is not None], say)
 
 
-def _report_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) -> None:
+def _report_pace(played: list[EpisodeResult], wall_s: float, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     if finished:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s ({_pace(len(finished) / wall_s)})")
 
 
-def _report_modes(played: list[Told], finished: int, say: Callable[[str], object]) -> None:
+def _report_modes(played: list[EpisodeResult], finished: int, say: Callable[[str], object]) -> None:
     """How policies failed, by how far they got, with the share of all episodes that finished."""
     seeds: dict[str, list[int]] = {}
     for each in played:
@@ -256,7 +256,7 @@ def _report_modes(played: list[Told], finished: int, say: Callable[[str], object
         say(start + _seeds(seeds[mode], WIDTH - len(start)))
 
 
-def _report_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
+def _report_agreed(asked: list[EpisodeResult], say: Callable[[str], object]) -> None:
     """The rate on the CPU, from the same actions, and which episodes end differently there."""
     if not asked:
         return
@@ -267,7 +267,7 @@ def _report_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
         say(f"  different result: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
 
 
-def _report_why(played: list[Told], say: Callable[[str], object]) -> None:
+def _report_why(played: list[EpisodeResult], say: Callable[[str], object]) -> None:
     """Why orders were rejected: the measurement of a single one, of many how often each."""
     why = [each.why for each in played if each.why is not None]
     if len(why) == 1:
@@ -287,7 +287,7 @@ def _pace(per_s: float) -> str:
     return f"{60 * per_s:.1f} episodes per minute"
 
 
-def _report_errors(played: list[Told]) -> None:
+def _report_errors(played: list[EpisodeResult]) -> None:
     """Every error once, with the episodes that raised it: a policy's mistake is mostly raised in all of them."""
     raised: dict[tuple[str, str], list[int]] = {}
     for each in played:
@@ -308,7 +308,7 @@ def _seeds(seeds: list[int], width: int = WIDTH) -> str:
     return next((each for each in reversed(texts) if len(each) <= width), texts[0])
 
 
-def _exit_code(played: list[Told], *, interrupted: bool, require_success: float | None) -> int:
+def _exit_code(played: list[EpisodeResult], *, interrupted: bool, require_success: float | None) -> int:
     if interrupted:
         return 130
     if any(each.verdict == "crashed" for each in played):

@@ -16,7 +16,7 @@ from graspline.cli.run_progress import RunProgress
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
-from graspline.reports.rates import Point, measure, rates_chart
+from graspline.reports.rates import RatePoint, measure, rates_chart
 from graspline.tasks.catalogue import find_task
 from graspline.wording import quantity
 
@@ -68,7 +68,7 @@ def rates(
     for speed, density in points:
         parameters(speed, density)
     make_folder("--out", out)
-    done: dict[tuple[float, float], Point] = {}
+    done: dict[tuple[float, float], RatePoint] = {}
     with stopping() as stop, RunProgress("episodes", len(points) * episodes, rate=False) as shown:
         for point, episode in measure(
             found,
@@ -117,7 +117,7 @@ def _points(texts: list[str]) -> list[tuple[float, float]]:
     return found
 
 
-def _say(point: Point) -> None:
+def _say(point: RatePoint) -> None:
     missed = ", ".join(f"{cause} {count}" for cause, count in point.missed.most_common())
     rates = point.picks_per_min
     rate = f", {sum(rates) / len(rates):.1f} picks per minute" if rates else ""

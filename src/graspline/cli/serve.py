@@ -77,9 +77,9 @@ def serve(
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     with open_archive(found, parameters, first, record) as archive, stopping() as asked, ExitStack() as open_now:
         _say("loading the page and the HTTP interface")
-        from graspline.serve.hosting import Way, hosted
+        from graspline.serve.hosting import ListenAddress, hosted
 
-        way = Way(host=host, port=port, addresses=frozenset(names))
+        way = ListenAddress(host=host, port=port, addresses=frozenset(names))
         running = open_now.enter_context(hosted(found, parameters, first, archive, way, _say))
         _report_address(running, host, found.name)
         if open_page:

@@ -13,7 +13,7 @@ import typer
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import steps
-from graspline.datasets.teachability.findings import Comparison, Findings, Middle, Pacing, SceneFindings
+from graspline.datasets.teachability.findings import Comparison, Middle, Pacing, SceneFindings, TeachabilityFindings
 from graspline.datasets.teachability.measure import measure
 from graspline.datasets.teachability.pacing import PAUSE_S
 from graspline.datasets.teachability.page import teachability_page
@@ -82,7 +82,7 @@ def teachability(
             print(line)
 
 
-def _lines(folder: Path, found: Findings) -> Iterable[str]:
+def _lines(folder: Path, found: TeachabilityFindings) -> Iterable[str]:
     yield f"{folder}: {counted(found.episodes, 'episode')}, {found.frames} frames at {found.fps:g} fps"
     if found.scene is None:
         yield f"Scenes are not compared: {found.why}."

@@ -14,7 +14,7 @@ _UNBROKEN = "\N{NON-BREAKING HYPHEN}"
 _EXPLAINED = (TyperArgument, TyperOption)
 
 
-class Command(TyperCommand):
+class CliCommand(TyperCommand):
     """A command whose arguments are shown by name alone, and whose missing arguments come with what to choose from."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from graspline.conformance import definition, playing
 from graspline.conformance.definition import Subject, what_is_wrong
-from graspline.conformance.playing import Unwatched, Watch
+from graspline.conformance.playing import CheckMonitor, Unwatched
 from graspline.conformance.report import Checked, Conformance
 from graspline.parameters import Parameters
 from graspline.tasks.task import Task
@@ -31,7 +31,7 @@ def check_task(
     *,
     episodes: int = 100,
     seed: int = 0,
-    watch: Watch | None = None,
+    watch: CheckMonitor | None = None,
 ) -> Conformance:
     """Check a task and say what it breaks; `graspline check TASK` does the same.
 
@@ -57,7 +57,7 @@ def check_task(
     return Conformance(task=task.name, checks=tuple(found))
 
 
-def _checks(subject: Subject, episodes: int, watch: Watch) -> Iterator[Checked]:
+def _checks(subject: Subject, episodes: int, watch: CheckMonitor) -> Iterator[Checked]:
     sound = True
     for name, check in _FIRST.items():
         done = _tried(name, lambda check=check: check(subject)) if sound or name == "workers" else _left_out(name)

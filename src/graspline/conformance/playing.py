@@ -37,7 +37,7 @@ _SHOWN = 5
 Play = Callable[[str, Sequence[Scenario], int], list[Episode]]
 
 
-class Watch(Protocol):
+class CheckMonitor(Protocol):
     """What is called while a task is checked."""
 
     def stop(self) -> bool:
@@ -81,7 +81,7 @@ class Unwatched:
         """A check is done."""
 
 
-def player(watch: Watch) -> Play:
+def player(watch: CheckMonitor) -> Play:
     """Plays scenarios in this many lanes and notes what their states claim."""
 
     def play(what: str, scenarios: Sequence[Scenario], lanes: int) -> list[Episode]:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class LaneView:
     """One lane at one instant, as an actor finds it."""
 
     engine: Engine
@@ -59,11 +59,11 @@ class Actor(Protocol):
         """The time between two calls of `act`."""
         ...
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         """What happens now."""
         ...
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         """What has been sent so far, in that order."""
         ...
 

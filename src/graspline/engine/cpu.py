@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graspline.engine.control_delay import Wires
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
-from graspline.engine.layout import Layout, layout_of
+from graspline.engine.layout import SensorLayout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -31,7 +31,7 @@ class CpuEngine:
         _quieten_mujoco()
         self.scene = scene
         self.count = count
-        self.layout: Layout = layout_of(scene.model)
+        self.layout: SensorLayout = layout_of(scene.model)
         self._substeps = scene.robot.substeps
         self._batch = Batch(scene.model, count, threads)
         sensors = self._batch.bind("sensordata")

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class SensorLayout:
     """Named columns of the two parts; slices are relative to their part."""
 
     readings: dict[str, slice]
@@ -26,7 +26,7 @@ class Layout:
     truth_size: int
 
 
-def layout_of(model: mujoco.MjModel) -> Layout:
+def layout_of(model: mujoco.MjModel) -> SensorLayout:
     """Where each sensor stands in a model's sensor data."""
     parts: dict[str, dict[str, slice]] = {"reading": {}, "truth": {}}
     sizes = {"reading": 0, "truth": 0}
@@ -40,7 +40,7 @@ def layout_of(model: mujoco.MjModel) -> Layout:
             raise WiringError(f"sensors of signal {name!r} are not next to each other")
         parts[kind][name] = slice(known.start if known else at, at + size)
         sizes[kind] = at + size
-    return Layout(
+    return SensorLayout(
         readings=parts["reading"],
         truth=parts["truth"],
         readings_size=sizes["reading"],
@@ -53,7 +53,7 @@ class Readings:
     """What a robot senses at one tick; a copy, safe to keep."""
 
     row: Array
-    layout: Layout
+    layout: SensorLayout
 
     def __getitem__(self, name: str) -> Array:
         return self.row[self.layout.readings[name]]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Event
-from graspline.engine.layout import Layout
+from graspline.engine.layout import SensorLayout
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 
@@ -49,7 +49,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> SensorLayout:
         """Where each reading and each true value is in a row."""
         ...
 

@@ -34,7 +34,7 @@ _GIVE_RAD = 0.5
 
 
 @dataclass(slots=True, kw_only=True)
-class _Episode:
+class _CurrentEpisode:
     """The episode under way."""
 
     seed: int
@@ -99,7 +99,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         self._engine = CpuEngine(terms.task.scene(terms.parameters), 1, 1)
         # Opens a graphics context with the first picture, and so in the process that wants pictures.
         self._camera = Camera(self._engine, Eyesight(self._engine), terms.renderer, smooth=smooth)
-        self._episode: _Episode | None = None
+        self._episode: _CurrentEpisode | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -114,7 +114,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         actor = self._task.actor(self._parameters, sampled, scenario.random().world)
         self._camera.begin(0, sampled.variation)
         frames = Frames(self._engine, sampled, actor, lambda event: self._camera.apply(0, event))
-        self._episode = _Episode(
+        self._episode = _CurrentEpisode(
             seed=seed, sampled=sampled, frames=frames, judge=_judge(scenario, sampled, frames, actor)
         )
         self._episode.succeeded = self._episode.judge()
@@ -150,7 +150,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         """Release everything it holds; it cannot be used afterwards."""
         self._camera.close()
 
-    def _playing(self) -> _Episode:
+    def _playing(self) -> _CurrentEpisode:
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("call reset() before step() or render()")
         return self._episode
@@ -160,7 +160,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         pictures = {each.camera: self._camera(0, Look(each.camera, each.width, each.height)).rgb for each in views}
         return self._interface.observation(joints_rad(self._engine, 0), pictures)
 
-    def _info(self, episode: _Episode) -> dict[str, Any]:
+    def _info(self, episode: _CurrentEpisode) -> dict[str, Any]:
         return {
             "is_success": episode.succeeded,
             "seed": episode.seed,

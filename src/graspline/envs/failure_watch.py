@@ -54,7 +54,7 @@ class TakeoverParameters(Parameters):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noticed:
+class TakeoverReason:
     """Why the expert takes over, with what was measured."""
 
     reason: str
@@ -77,7 +77,7 @@ class ProgressWatch:
         self._left: frozenset[str] = frozenset()
         self._nearest_m, self._nearer_s = math.inf, 0.0
 
-    def __call__(self, reply: Reply) -> Generator[Any, Any, Noticed | None]:
+    def __call__(self, reply: Reply) -> Generator[Any, Any, TakeoverReason | None]:
         """Look at this frame; why the expert should take over now, or None."""
         dropped = self._feel(reply)
         found = self._limits(reply) or self._stillness(reply) or self._blockage(reply)
@@ -86,16 +86,18 @@ class ProgressWatch:
             found = self._placement(reply, (yield from self._see()), dropped)
         return found
 
-    def _limits(self, reply: Reply) -> Noticed | None:
+    def _limits(self, reply: Reply) -> TakeoverReason | None:
         settings = self._settings
         if reply.time_s >= self._after_s - 1e-9:
-            return Noticed(reason=RANDOM_TIME, evidence=(at_least("policy_time", reply.time_s, self._after_s, "s"),))
+            return TakeoverReason(
+                reason=RANDOM_TIME, evidence=(at_least("policy_time", reply.time_s, self._after_s, "s"),)
+            )
         if reply.time_s >= settings.limit_s - 1e-9:
             over = at_most("policy_time", reply.time_s, settings.limit_s, "s")
-            return Noticed(reason=OUT_OF_TIME, evidence=(over,))
+            return TakeoverReason(reason=OUT_OF_TIME, evidence=(over,))
         return None
 
-    def _stillness(self, reply: Reply) -> Noticed | None:
+    def _stillness(self, reply: Reply) -> TakeoverReason | None:
         settings, joints = self._settings, reply.readings.joints
         if self._stood_at is None or np.abs(joints - self._stood_at).max() > settings.still_rad:
             self._stood_at = joints
@@ -108,15 +110,17 @@ class ProgressWatch:
             at_least("joint_travel", turned, settings.still_rad, "rad"),
             at_most("time_without_motion", stood_s, settings.still_s, "s"),
         )
-        return Noticed(reason=STOOD_STILL, evidence=evidence)
+        return TakeoverReason(reason=STOOD_STILL, evidence=evidence)
 
-    def _blockage(self, reply: Reply) -> Noticed | None:
+    def _blockage(self, reply: Reply) -> TakeoverReason | None:
         settings, arm = self._settings, self._robot.arm
         error = float(np.linalg.norm(reply.readings.joints[arm] - reply.command.position[arm]))
         if error <= settings.blocked_rad:
             self._free.begin(reply.time_s)
         elif self._free.lasted_s(reply.time_s) >= settings.blocked_s - 1e-9:
-            return Noticed(reason=BLOCKED, evidence=(at_most("tracking_error", error, settings.blocked_rad, "rad"),))
+            return TakeoverReason(
+                reason=BLOCKED, evidence=(at_most("tracking_error", error, settings.blocked_rad, "rad"),)
+            )
         return None
 
     def _feel(self, reply: Reply) -> bool:
@@ -132,7 +136,7 @@ class ProgressWatch:
         self._forces.begin(reply.time_s)
         return not self._held
 
-    def _placement(self, reply: Reply, seen: Remaining, dropped: bool) -> Noticed | None:
+    def _placement(self, reply: Reply, seen: Remaining, dropped: bool) -> TakeoverReason | None:
         """Hold what is seen against what was seen before."""
         left = frozenset(seen)
         achieved, self._left = bool(self._left - left), left
@@ -141,15 +145,15 @@ class ProgressWatch:
             return None
         if dropped:
             force = at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), self._settings.lost_n, "N")
-            return Noticed(reason=DROPPED, evidence=(force, at_most("objects_left", len(left), 0)))
+            return TakeoverReason(reason=DROPPED, evidence=(force, at_most("objects_left", len(left), 0)))
         for name, at in seen.items():
             moved_m = float(np.linalg.norm(at - self._lay.setdefault(name, at)))
             if moved_m > self._settings.pushed_m:
                 shift = at_most(f"{name}_shift", moved_m, self._settings.pushed_m, "m")
-                return Noticed(reason=PUSHED, evidence=(shift,))
+                return TakeoverReason(reason=PUSHED, evidence=(shift,))
         return self._progress(reply, seen)
 
-    def _progress(self, reply: Reply, seen: Remaining) -> Noticed | None:
+    def _progress(self, reply: Reply, seen: Remaining) -> TakeoverReason | None:
         settings, apart_m = self._settings, self._apart_m(reply, seen)
         if self._nearest_m - apart_m >= settings.progress_m:
             self._nearest_m, self._nearer_s = apart_m, reply.time_s
@@ -160,7 +164,7 @@ class ProgressWatch:
             at_least("came_nearer", self._nearest_m - apart_m, settings.progress_m, "m"),
             at_most("time_without_progress", waited_s, settings.progress_s, "s"),
         )
-        return Noticed(reason=NO_PROGRESS, evidence=evidence)
+        return TakeoverReason(reason=NO_PROGRESS, evidence=evidence)
 
     def _begin_anew(self, reply: Reply, seen: Remaining) -> None:
         self._lay = dict(seen)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import Actor, World
+from graspline.engine.actors import Actor, LaneView
 from graspline.engine.events import Event
 from graspline.engine.protocol import Engine
 from graspline.motion.joint_moves import ramp
@@ -68,6 +68,6 @@ class Frames:
         """Let what acts in this world act now, and say when next."""
         self._acts_at = -1
         if self.actor is not None:
-            for event in self.actor.act(World(engine=self.engine, lane=0, time_s=self.time_s)):
+            for event in self.actor.act(LaneView(engine=self.engine, lane=0, time_s=self.time_s)):
                 self.apply(event)
             self._acts_at = self._ticks + max(1, round(self.actor.period_s * self.robot.control_hz))

@@ -26,7 +26,7 @@ class NoDevice(Exception):
     """The device that was asked for is not there."""
 
 
-class _Episode:
+class _EpisodeMemory:
     """What is remembered of one episode."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class CheckpointPolicy:
         self._config = config
         self._remembers = (config.n_obs_steps or 1) > 1
         self._coefficient = getattr(config, "temporal_ensemble_coeff", None)
-        self._episodes: dict[int, _Episode] = {}
+        self._episodes: dict[int, _EpisodeMemory] = {}
 
     def ended(self, episodes: list[int]) -> None:
         """These episodes have ended."""
@@ -78,7 +78,7 @@ class CheckpointPolicy:
 
     def many(self, observations: list[dict[str, Any]], episodes: list[int], seeds: list[int]) -> Any:
         """One action for each, (n, joints), in the units of the dataset."""
-        own = [self._episodes.setdefault(each, _Episode()) for each in episodes]
+        own = [self._episodes.setdefault(each, _EpisodeMemory()) for each in episodes]
         if self._remembers:
             self._remember(observations, own)
         empty = [row for row, each in enumerate(own) if not each.actions]
@@ -102,7 +102,7 @@ class CheckpointPolicy:
             batch[f"{_IMAGES}.{camera}"] = pictures.permute(0, 3, 1, 2).float() / 255
         return self._before(batch)
 
-    def _remember(self, observations: list[dict[str, Any]], own: list[_Episode]) -> None:
+    def _remember(self, observations: list[dict[str, Any]], own: list[_EpisodeMemory]) -> None:
         """Add these to what is remembered; the first of an episode counts as often as there is room, as in lerobot."""
         batch = self._batch(observations)
         tensors = {key: value for key, value in batch.items() if self._torch.is_tensor(value)}
@@ -114,7 +114,7 @@ class CheckpointPolicy:
             if len(each.history) > self._config.n_obs_steps:
                 each.history.popleft()
 
-    def _recalled(self, own: list[_Episode]) -> dict[str, Any]:
+    def _recalled(self, own: list[_EpisodeMemory]) -> dict[str, Any]:
         """The last observation of each; the policy's own queues are filled with those before it."""
         from lerobot.policies.utils import populate_queues  # pyright: ignore[reportMissingImports]
 
@@ -144,7 +144,7 @@ class CheckpointPolicy:
             )
         return chunk
 
-    def _fill(self, own: list[_Episode], chunk: Any) -> None:
+    def _fill(self, own: list[_EpisodeMemory], chunk: Any) -> None:
         """Queue what is to be played before the network is asked again."""
         torch = self._torch
         with torch.inference_mode():
@@ -157,7 +157,7 @@ class CheckpointPolicy:
             each.actions.extend(row)
             each.passes += 1
 
-    def _ensembled(self, episode: _Episode, chunk: Any) -> Any:
+    def _ensembled(self, episode: _EpisodeMemory, chunk: Any) -> Any:
         """The next action alone, (1, joints), the average of what all chunks so far say about it."""
         if episode.ensembler is None:
             kind = type(self._policy.temporal_ensembler)

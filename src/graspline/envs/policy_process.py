@@ -47,7 +47,7 @@ class PolicyGone(Exception):
     """The process has ended, or was ended for its silence."""
 
 
-class _Ended(Exception):
+class _ProcessEnded(Exception):
     """The process ended while it was answering for these."""
 
     def __init__(self, blamed: list[Asked]) -> None:
@@ -116,7 +116,7 @@ class PolicyProcess:
 
     def lay_out(
         self, fields: dict[tuple[str, ...], tuple[str, tuple[int, ...]]], joints: tuple[str, ...], slots: int = SLOTS
-    ) -> _Memory:
+    ) -> _EvaluatorBuffers:
         """Arrange the shared memory for observations of these fields: dtype and shape, by key.
 
         An InputError says why the policy cannot use such observations.
@@ -141,7 +141,7 @@ class PolicyProcess:
         arrays = {
             key: [np.ndarray(shape, dtype, memory, at) for at in offsets[key]] for key, (dtype, shape) in fields.items()
         }
-        return _Memory(arrays, np.ndarray((slots, len(joints)), np.float64, memory, actions))
+        return _EvaluatorBuffers(arrays, np.ndarray((slots, len(joints)), np.float64, memory, actions))
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one message to the process."""
@@ -214,7 +214,7 @@ class PolicyProcess:
         raise PolicyGone(why)
 
 
-class _Memory:
+class _EvaluatorBuffers:
     """Observations and actions where both processes see them."""
 
     def __init__(self, slots: dict[tuple[str, ...], list[NDArray[Any]]], actions: Array) -> None:
@@ -280,7 +280,7 @@ class ServedPolicies:
             found = self._ask(there)
         except Preempted:
             found = {each.episode: Preempted() for each in there}
-        except _Ended as ended:
+        except _ProcessEnded as ended:
             found = {each.episode: self._gone(each) for each in ended.blamed}
         return [found[each.episode] if each.episode in found else self._lost(each) for each in asked]
 
@@ -337,7 +337,7 @@ class ServedPolicies:
                 process.one_by_one = "row" in answer
                 done += 1
         except PolicyGone:
-            raise _Ended(asked[min(done, len(asked) - 1) :][:1] if process.one_by_one else asked) from None
+            raise _ProcessEnded(asked[min(done, len(asked) - 1) :][:1] if process.one_by_one else asked) from None
         actions = self._memory.actions[: len(asked)].copy()
         return {
             each.episode: self._answer(actions[row], answer["errors"].get(str(row))) for row, each in enumerate(asked)
@@ -351,7 +351,7 @@ class ServedPolicies:
         except InputError as refused:
             return PolicyFailed(str(refused))
 
-    def _lay_out(self, process: PolicyProcess, slots: int = SLOTS) -> _Memory:
+    def _lay_out(self, process: PolicyProcess, slots: int = SLOTS) -> _EvaluatorBuffers:
         fields: dict[tuple[str, ...], tuple[str, tuple[int, ...]]] = {}
         for view in self._interface.views:
             fields["pixels", view.camera] = "uint8", (view.height, view.width, 3)

@@ -170,7 +170,7 @@ class _EachEpisode:
         for episode in episodes:
             self._policies.pop(episode, None)
 
-    def answer(self, memory: _Memory, message: Any, writing: BinaryIO) -> dict[str, str]:
+    def answer(self, memory: _PolicyBuffers, message: Any, writing: BinaryIO) -> dict[str, str]:
         errors: dict[str, str] = {}
         for row, episode in enumerate(message["ask"]):
             try:
@@ -196,7 +196,7 @@ class _AllAtOnce:
         if self._policy is not None and episodes and hasattr(self._policy, "ended"):
             self._policy.ended(episodes)
 
-    def answer(self, memory: _Memory, message: Any, writing: BinaryIO) -> dict[str, str]:
+    def answer(self, memory: _PolicyBuffers, message: Any, writing: BinaryIO) -> dict[str, str]:
         count = len(message["ask"])
         try:
             if self._policy is None:
@@ -220,7 +220,7 @@ class _Checkpoint:
     def forget(self, episodes: list[int]) -> None:
         self._policy.ended(episodes)
 
-    def try_out(self, memory: _Memory) -> None:
+    def try_out(self, memory: _PolicyBuffers) -> None:
         """One pass over an empty observation, so that what does not fit is found before anything is played."""
         try:
             actions = self._policy.many([memory.observation(0, "")], [-1], [0])
@@ -231,7 +231,7 @@ class _Checkpoint:
         except Exception as error:
             raise Unusable(f"cannot use such observations: {type(error).__name__}: {error}") from None
 
-    def answer(self, memory: _Memory, message: Any, writing: BinaryIO) -> dict[str, str]:
+    def answer(self, memory: _PolicyBuffers, message: Any, writing: BinaryIO) -> dict[str, str]:
         count = len(message["ask"])
         try:
             # Its tensors are copies.
@@ -244,7 +244,7 @@ class _Checkpoint:
         return memory.put_all(count, actions)
 
 
-class _Memory:
+class _PolicyBuffers:
     """Observations and actions where both processes see them."""
 
     def __init__(self, layout: Any, memory: Any) -> None:
@@ -332,7 +332,7 @@ def main() -> None:
     try:
         policy = _found(inbox.get())
         send(writing, {"ready": True})
-        memory = _Memory(inbox.get(), mmap.mmap(memory_file, 0))
+        memory = _PolicyBuffers(inbox.get(), mmap.mmap(memory_file, 0))
         if isinstance(policy, _Checkpoint):
             policy.try_out(memory)
         send(writing, {"ready": True})
@@ -346,7 +346,7 @@ def main() -> None:
     while True:
         message = inbox.get()
         if "slots" in message:
-            memory = _Memory(message, mmap.mmap(memory_file, 0))
+            memory = _PolicyBuffers(message, mmap.mmap(memory_file, 0))
             send(writing, {"ready": True})
             continue
         policy.forget(message["ended"])

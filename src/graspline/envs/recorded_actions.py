@@ -22,7 +22,7 @@ _AFTER_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Recording:
+class RecordedActions:
     """The scene of an episode and the actions (F, nu) that a dataset holds of it.
 
     Events are not played again: it should be an episode that no fault has struck.
@@ -52,7 +52,7 @@ def recited(actions: Actions) -> Policy:
 
 
 def reproduce(
-    recordings: Sequence[Recording], interface: Interface, *, lanes: int = 1, shift: int = 0
+    recordings: Sequence[RecordedActions], interface: Interface, *, lanes: int = 1, shift: int = 0
 ) -> Iterator[Episode]:
     """Play episodes again from their scenes by nothing but recorded actions, judged like any policy.
 

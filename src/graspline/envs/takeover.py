@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.envs.evaluation import PolicyPilot, Trial
-from graspline.envs.failure_watch import Noticed, ProgressWatch, TakeoverParameters
+from graspline.envs.failure_watch import ProgressWatch, TakeoverParameters, TakeoverReason
 from graspline.envs.interface import Interface
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource
@@ -91,7 +91,7 @@ class _Flight:
         task, parameters = scenario.task, scenario.parameters
         self.trial = Trial(pilot.policy, instant)
         self.inputs = dict(task.inputs(parameters, instant.sampled, scenario.stream("perception")))
-        self.noticed: Noticed | None = None
+        self.noticed: TakeoverReason | None = None
         remaining = task.takeover
         if remaining is None:
             raise WiringError(f"the machine of {task.name} cannot take over from a policy")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.spatial.rotations import matrix_from_quaternion
-from graspline.tasks.task import Draw, Snapshot, Thing, in_hand
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot, in_hand
 
 Array = NDArray[np.float64]
 
@@ -138,7 +138,7 @@ class HandlingTracker:
         return passes(self._scenario.task.claims.check(self._scenario.parameters, claim, name, snapshot))
 
 
-def gap_m(thing: Thing, point_m: Array) -> float:
+def gap_m(thing: ObjectTruth, point_m: Array) -> float:
     """From a point to the bounding box of a thing; 0 inside it."""
     # Plain numbers: of three at a time arrays take several times as long, and this is asked of each object every frame.
     away = [at - middle for at, middle in zip(point_m.tolist(), thing.position_m.tolist(), strict=True)]

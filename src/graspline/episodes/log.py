@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Change, Event
 from graspline.engine.protocol import Engine
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.motion.path import controls_of
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -79,7 +79,7 @@ class EpisodeLog:
         return {name: (float(x), float(y), float(z)) for name, (x, y, z) in gone.items()}
 
 
-def log_of(track: Track) -> EpisodeLog:
+def log_of(track: LaneRecording) -> EpisodeLog:
     """The log of what a lane played."""
     positions, velocities = track.reference()
     intended, off = track.intention()

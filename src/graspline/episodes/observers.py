@@ -42,7 +42,7 @@ class Onlooker(Protocol):
         ...
 
 
-class Witness(Protocol):
+class NotingObserver(Protocol):
     """An onlooker whose notes the episode carries; None where there is nothing to note. It may be in another process,
     so it is a plain function."""
 

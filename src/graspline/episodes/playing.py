@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import Episode
-from graspline.episodes.observers import Witness
+from graspline.episodes.observers import NotingObserver
 from graspline.episodes.processes import cores
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -21,7 +21,7 @@ def play_scenarios(
     keep_logs: bool = True,
     record_states: bool = False,
     limit_s: float = float("inf"),
-    witness: Witness | None = None,
+    witness: NotingObserver | None = None,
     stop: Callable[[], bool] = lambda: False,
     after_tick: Callable[[Engine], None] | None = None,
 ) -> Iterator[Episode]:

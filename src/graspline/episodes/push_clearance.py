@@ -22,7 +22,7 @@ _APART_M = 0.006
 _RIM_M = 0.015
 
 
-class Surroundings:
+class TrueSurroundings:
     """The lanes of one engine."""
 
     def __init__(self, engine: Engine) -> None:

@@ -59,17 +59,17 @@ def _reconstruct(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class ReplayEnd:
     """How a log that was played again ended: by truth, and held against the goal."""
 
     truth: dict[str, Any]
     goal: Evidence
 
 
-def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> End:
+def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> ReplayEnd:
     """Judge a log whose lane still stands as it ended."""
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    sampled = Draw(start=log.start, variation=log.variation, refused=0)
     actor = actor_after(task, parameters, engine.scene, log, replayed.states)
     ended_s = log.ticks * engine.scene.robot.dt_s
-    snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
-    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))
+    snapshot = snapshot_of(engine, replayed.lane, sampled, ended_s, actor, log.events)
+    return ReplayEnd(truth=truth_of(snapshot), goal=task.goal(parameters, sampled, snapshot))

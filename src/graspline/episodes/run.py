@@ -11,7 +11,7 @@ from graspline.engine.protocol import Engine
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.failures import Failure
 from graspline.episodes.fault_injection import Fault, parse_faults
-from graspline.episodes.observers import Instant, Onlooker, Witness
+from graspline.episodes.observers import Instant, NotingObserver, Onlooker
 from graspline.episodes.policy_drivers import Pilot
 from graspline.episodes.processes import cores
 from graspline.episodes.questions import AskPerson
@@ -20,7 +20,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.episodes.starts import ScenarioQueue
 from graspline.errors import WiringError
 from graspline.evidence import at_most
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Finished, Happening, Observer
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
@@ -37,7 +37,7 @@ def run_scenarios(
     record_states: bool = False,
     observers: Sequence[Observer] = (),
     onlookers: Sequence[Onlooker] = (),
-    witness: Witness | None = None,
+    witness: NotingObserver | None = None,
     limit_s: float = float("inf"),
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -119,7 +119,7 @@ class _Run:
         pilot: Pilot | None,
         limit_s: float,
         onlookers: Sequence[Onlooker],
-        witness: Witness | None,
+        witness: NotingObserver | None,
     ) -> None:
         self._runner, self._executor, self._queue = runner, runner.executor, queue
         self._machines, self._faults, self._pilot, self._limit_s = machines, faults, pilot, limit_s
@@ -137,7 +137,7 @@ class _Run:
             self._runner.begin(lane, scenario, sampled, player, self._faults.get(scenario, ()))
         return self._executor.busy
 
-    def tick(self, stop: Callable[[], bool]) -> dict[int, tuple[Finished, Track]]:
+    def tick(self, stop: Callable[[], bool]) -> dict[int, tuple[Finished, LaneRecording]]:
         """One control tick of all lanes; returns those that are done."""
         if not self._stopped and stop():
             self._stopped = True
@@ -161,7 +161,7 @@ class _Run:
                 mine.hung = True
                 self._executor.preempt(lane)
 
-    def episode(self, lane: int, how: Finished, track: Track) -> Episode:
+    def episode(self, lane: int, how: Finished, track: LaneRecording) -> Episode:
         """What has become of a lane's scenario."""
         mine = self._playing.pop(lane)
         episode = self._runner.episode(lane, mine.scenario, mine.sampled, self._machines[mine.scenario], how, track)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from graspline.engine.actors import Actor, World
+from graspline.engine.actors import Actor, LaneView
 from graspline.engine.protocol import Engine
 from graspline.episodes.camera import Camera
 from graspline.episodes.episode import INTERRUPTED, Episode, Transition
@@ -15,7 +15,7 @@ from graspline.episodes.fault_injection import Fault, FaultInjector
 from graspline.episodes.log import log_of, state_hash
 from graspline.episodes.observers import Instant
 from graspline.episodes.policy_drivers import Pilot, Ruling
-from graspline.episodes.push_clearance import Surroundings
+from graspline.episodes.push_clearance import TrueSurroundings
 from graspline.episodes.questions import AskPerson, Questions
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
@@ -23,7 +23,7 @@ from graspline.evidence import Evidence
 from graspline.execution.deferred_solves import Thinking
 from graspline.execution.disturbance import Disturber, disturbed
 from graspline.execution.executor import Executor
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Answered, Applied, Ended, Entered, Finished, Happening, Observer, Targeted
 from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.sensor_faults import Eyesight
@@ -85,7 +85,7 @@ class EpisodeRunner:
         self._diary = _Diary(engine.count)
         self._actors: dict[int, Actor | None] = {}
         # Built for the first scenario with pushes.
-        self._surroundings: Surroundings | None = None
+        self._surroundings: TrueSurroundings | None = None
         eyesight = Eyesight(engine)
         camera = self._camera = Camera(engine, eyesight, smooth=smooth)
         self.executor = Executor(
@@ -132,7 +132,7 @@ class EpisodeRunner:
         if scenario.disturb is None:
             return driver
         if self._surroundings is None:
-            self._surroundings = Surroundings(self.engine)
+            self._surroundings = TrueSurroundings(self.engine)
         around = self._surroundings
         disturber = Disturber(
             self.executor.robot,
@@ -206,7 +206,7 @@ class EpisodeRunner:
         return self._actors[lane]
 
     def episode(
-        self, lane: int, scenario: Scenario, sampled: Draw, machine: Machine, how: Finished, track: Track
+        self, lane: int, scenario: Scenario, sampled: Draw, machine: Machine, how: Finished, track: LaneRecording
     ) -> Episode:
         """What has become of a scenario whose lane is done and stays as it ended."""
         engine, diary, sim_time_s = self.engine, self._diary, track.ticks * self.executor.robot.dt_s
@@ -269,7 +269,7 @@ class EpisodeRunner:
 
 def let_act(executor: Executor, lane: int, actor: Actor) -> None:
     """Let what acts in a lane's world act now, and again and again while its episode runs."""
-    for event in actor.act(World(engine=executor.engine, lane=lane, time_s=executor.time_s(lane))):
+    for event in actor.act(LaneView(engine=executor.engine, lane=lane, time_s=executor.time_s(lane))):
         executor.apply(lane, event)
     executor.call(lane, actor.period_s, lambda: let_act(executor, lane, actor))
 

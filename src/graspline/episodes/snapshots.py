@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import Account, Actor, World
+from graspline.engine.actors import Account, Actor, LaneView
 from graspline.engine.events import Event, Place, Push
 from graspline.engine.odometry import in_world, turned_in_world
 from graspline.engine.protocol import Engine
 from graspline.scenes.scene import Bay, Scene
 from graspline.spatial.rotations import quaternion_from_matrix, rotate
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot
 
 Array = NDArray[np.float64]
 
@@ -36,9 +36,9 @@ def snapshot_of(
     truth, readings = (engine.truth[lane], engine.readings[lane]) if rows is None else rows
     scene, columns = engine.scene, engine.layout.truth
 
-    def thing(name: str, half_extents_m: Array) -> Thing:
+    def thing(name: str, half_extents_m: Array) -> ObjectTruth:
         at = scene.joint_address(name)
-        return Thing(
+        return ObjectTruth(
             position_m=truth[columns[f"{name}.position"]].copy(),
             start_position_m=sampled.start[at : at + 3].copy(),
             quaternion=truth[columns[f"{name}.quaternion"]].copy(),
@@ -66,7 +66,7 @@ def snapshot_of(
         pad_forces_n=(first, second),
         joints_rad=joints,
         time_s=time_s,
-        accounts=() if actor is None else actor.accounts(World(engine=engine, lane=lane, time_s=time_s)),
+        accounts=() if actor is None else actor.accounts(LaneView(engine=engine, lane=lane, time_s=time_s)),
         put_m=_put_m(scene, events),
         pushed=frozenset(event.body for _, event in events if isinstance(event, Push)),
     )
@@ -84,7 +84,7 @@ def _put_m(scene: Scene, events: Sequence[tuple[int, Event]]) -> dict[str, tuple
 def truth_of(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot as `run --json` prints it."""
 
-    def shared(thing: Thing) -> dict[str, Any]:
+    def shared(thing: ObjectTruth) -> dict[str, Any]:
         return {
             "position_m": _floats(thing.position_m),
             "start_position_m": _floats(thing.start_position_m),
@@ -129,9 +129,9 @@ def _account(account: Account) -> dict[str, Any]:
     }
 
 
-def _standing(bay: Bay) -> Thing:
+def _standing(bay: Bay) -> ObjectTruth:
     position = np.array(bay.position_m)
-    return Thing(
+    return ObjectTruth(
         position_m=position,
         start_position_m=position,
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]),

@@ -42,7 +42,7 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class WorkerFailure:
     """An exception in a worker, as text: the message for the caller and whose fault it is."""
 
     message: str
@@ -156,7 +156,7 @@ class WorkerPool:
             return []
         ticket, worker.ticket = worker.ticket, None
         del self._jobs[ticket]
-        if isinstance(result, Failure):
+        if isinstance(result, WorkerFailure):
             raise_failure(result)
         return [Filled(ticket, result)]
 
@@ -183,17 +183,17 @@ def filled(job: Any, do: Do) -> Any:
         return failure_of(error)
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: Exception) -> WorkerFailure:
     """The exception that is being handled, as it can be sent."""
     trace = traceback.format_exc()
     if isinstance(error, GrasplineError):
-        return Failure(str(error), trace, type(error))
+        return WorkerFailure(str(error), trace, type(error))
     if isinstance(error, OSError | MemoryError):
-        return Failure(f"in a worker: {str(error) or 'out of memory'}", trace, EnvironmentProblem)
-    return Failure(f"{type(error).__name__}: {error}", trace, None)
+        return WorkerFailure(f"in a worker: {str(error) or 'out of memory'}", trace, EnvironmentProblem)
+    return WorkerFailure(f"{type(error).__name__}: {error}", trace, None)
 
 
-def raise_failure(failure: Failure) -> NoReturn:
+def raise_failure(failure: WorkerFailure) -> NoReturn:
     """Raise what a worker could not."""
     if failure.kind is not None:
         raise failure.kind(failure.message)

@@ -28,7 +28,7 @@ _QUALITY = 76
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class FailureSheet:
     """Three moments of an episode in one picture."""
 
     line: Line
@@ -61,7 +61,9 @@ def problem(evaluation: Evaluation) -> str:
     return ""
 
 
-def sheets(evaluation: Evaluation, seeds: Sequence[int], stop: Callable[[], bool] = lambda: False) -> Iterator[Sheet]:
+def sheets(
+    evaluation: Evaluation, seeds: Sequence[int], stop: Callable[[], bool] = lambda: False
+) -> Iterator[FailureSheet]:
     """A sheet of each of these episodes, until a stop is requested."""
     task, parameters = evaluation.settings.found_task()
     scene = task.scene(parameters)
@@ -86,7 +88,7 @@ def sheets(evaluation: Evaluation, seeds: Sequence[int], stop: Callable[[], bool
             ]
         image, buffer = Image.fromarray(contact_sheet(frames, len(frames))), io.BytesIO()
         image.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
-        yield Sheet(
+        yield FailureSheet(
             line=line,
             jpeg=buffer.getvalue(),
             width=image.width,

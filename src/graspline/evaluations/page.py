@@ -9,13 +9,13 @@ from typing import Any
 from graspline.datasets.report.charts import rate_bar, rate_columns
 from graspline.datasets.report.heatmap import outcome_map
 from graspline.datasets.report.style import STYLE
-from graspline.datasets.report.summary import Spot
+from graspline.datasets.report.summary import TableObject
 from graspline.episodes.failures import MODES
 from graspline.episodes.statistics import wilson
 from graspline.evaluations.factor_tables import LEAST_DIFFERENT, LEAST_EPISODES, LEVEL, Factor, shuffles_for
-from graspline.evaluations.gallery import Sheet
+from graspline.evaluations.gallery import FailureSheet
 from graspline.evaluations.store import Evaluation, Line
-from graspline.evaluations.summary import Summary, mode_of
+from graspline.evaluations.summary import EvaluationSummary, mode_of
 from graspline.evidence import Measurement
 from graspline.kinematics.table_reach import table_reach
 from graspline.parameters import describe
@@ -28,7 +28,9 @@ _CHARTS = 8
 _SEEDS = 12
 
 
-def evaluation_page(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str = "") -> str:
+def evaluation_page(
+    evaluation: Evaluation, summary: EvaluationSummary, sheets: Sequence[FailureSheet], no_pictures: str = ""
+) -> str:
     """The whole page, in one file that loads nothing; `no_pictures` says why there are none."""
     body = [
         *_head(evaluation, summary),
@@ -66,7 +68,7 @@ def seeds_text(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds[:_SEEDS])) + more
 
 
-def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
+def _head(evaluation: Evaluation, summary: EvaluationSummary) -> Iterable[str]:
     settings = evaluation.settings
     sentences = dict.fromkeys(str(line["instruction"]) for line in evaluation.lines.values())
     yield f"<p class='lead'>{escape(' '.join(list(sentences)[:3]))}</p>"
@@ -85,13 +87,13 @@ def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
     yield f"<details><summary>All parameters of the task</summary><pre>{escape(describe(parameters))}</pre></details>"
 
 
-def _success(summary: Summary) -> Iterable[str]:
+def _success(summary: EvaluationSummary) -> Iterable[str]:
     yield "<h2>Success</h2>"
     rows = [rate_row("succeeded", summary.succeeded, summary.episodes)]
     yield scrolled(("", "count / total", "rate", "95 % interval (Wilson)", "rate as a bar, interval as a line"), rows)
 
 
-def _failures(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
+def _failures(evaluation: Evaluation, summary: EvaluationSummary) -> Iterable[str]:
     yield "<h2>How it failed</h2>"
     if not summary.modes:
         yield "<p>No episode failed.</p>"
@@ -134,13 +136,13 @@ def _where(evaluation: Evaluation) -> Iterable[str]:
     around = table_reach(task.scene(parameters).robot)
     if around is None:
         return
-    fine, failed = list[Spot](), list[Spot]()
+    fine, failed = list[TableObject](), list[TableObject]()
     for line in evaluation.lines.values():
         for name, is_done in objects_of(line).items():
             x_m, y_m = (line["factors"].get(f"{name}.{axis}_m") for axis in "xy")
             if x_m is not None and y_m is not None:
                 said = f"seed {line['seed']}, {name}" + ("" if is_done else f": {mode_of(line)}")
-                (fine if is_done else failed).append(Spot(name=said, x_m=x_m, y_m=y_m))
+                (fine if is_done else failed).append(TableObject(name=said, x_m=x_m, y_m=y_m))
     if not fine and not failed:
         return
     yield "<h2>Where</h2>"
@@ -179,7 +181,7 @@ def factors_sentence(factors: Sequence[Factor]) -> str:
     return f"Of {len(factors)} factors that varied, {names} {verb} out."
 
 
-def _factors(summary: Summary) -> Iterable[str]:
+def _factors(summary: EvaluationSummary) -> Iterable[str]:
     yield "<h2>What success depends on</h2>"
     yield f"<p>{escape(factors_sentence(summary.factors))}</p>"
     if not is_tested(summary.factors):
@@ -223,7 +225,9 @@ def factor_figure(factor: Factor) -> str:
     return f"<figure><figcaption>{name} <small>{p_text(factor)}</small></figcaption>{chart}</figure>"
 
 
-def _gallery(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str) -> Iterable[str]:
+def _gallery(
+    evaluation: Evaluation, summary: EvaluationSummary, sheets: Sequence[FailureSheet], no_pictures: str
+) -> Iterable[str]:
     if not summary.modes:
         return
     yield "<h2>Failures in pictures</h2>"
@@ -240,7 +244,7 @@ def _gallery(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], 
             yield "</div>"
 
 
-def _figure(evaluation: Evaluation, sheet: Sheet) -> str:
+def _figure(evaluation: Evaluation, sheet: FailureSheet) -> str:
     seed = sheet.line["seed"]
     differs = "" if sheet.same else "<br><small>Played again here, it ended differently.</small>"
     return (

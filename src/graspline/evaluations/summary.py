@@ -13,7 +13,7 @@ from graspline.evaluations.store import Evaluation, Line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class EvaluationSummary:
     """Numbers of one evaluation."""
 
     episodes: int
@@ -61,7 +61,7 @@ def in_order(modes: Iterable[str]) -> list[str]:
     return sorted(set(modes), key=lambda mode: (known.index(mode) if mode in known else len(known), mode))
 
 
-def summarise(evaluation: Evaluation) -> Summary:
+def summarise(evaluation: Evaluation) -> EvaluationSummary:
     """The rates, modes and factors of an evaluation."""
     lines = list(evaluation.lines.values())
     by_mode: dict[str, list[int]] = {}
@@ -69,7 +69,7 @@ def summarise(evaluation: Evaluation) -> Summary:
         if not line["succeeded"]:
             by_mode.setdefault(mode_of(line), []).append(line["seed"])
     factors = factor_tables([line["factors"] for line in lines], [float(line["succeeded"]) for line in lines])
-    return Summary(
+    return EvaluationSummary(
         episodes=len(lines),
         succeeded=sum(line["succeeded"] for line in lines),
         modes={mode: tuple(by_mode[mode]) for mode in in_order(by_mode)},

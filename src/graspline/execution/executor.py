@@ -22,7 +22,7 @@ from graspline.errors import WiringError
 from graspline.execution.answers import Answers, Delays, LaneAnswer, LaneRequest, at_once, looks_of
 from graspline.execution.batched_solves import Crash, solve_all
 from graspline.execution.deferred_solves import Thinking
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.lanes import ENDLESS, LaneTable
 from graspline.execution.motion_checks import check_motion
 from graspline.execution.motions import MotionPlayer
@@ -38,7 +38,7 @@ from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 # Lanes that are done, with what they played.
-Done = dict[int, tuple[Finished, Track]]
+Done = dict[int, tuple[Finished, LaneRecording]]
 
 # After Stop the arm brakes and then stands still this long.
 PARTING_HOLD_S = 0.25
@@ -134,7 +134,7 @@ class Executor:
         positions = np.empty((still_ticks + 1, len(self._joints)))
         positions[:] = start[self._joints]
         still = Motion("start", Path(positions=positions, velocities=np.zeros(positions.shape), dt_s=self.robot.dt_s))
-        track = Track(start=np.array(start), variation=variation)
+        track = LaneRecording(start=np.array(start), variation=variation)
         self._lanes.enter(lane, make_driver, track, logged=logged)
         self._motions.put(lane, still)
         if not still_ticks:

@@ -21,7 +21,7 @@ _GIVE_WAY = 12
 
 
 @dataclass(slots=True)
-class Track:
+class LaneRecording:
     """Grown motion by motion while a lane plays; times are ticks since its start."""
 
     start: Array

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Finished, Happening
 from graspline.execution.requests import Announce, Ask, Driver, Motion, Preempted, Reply, Within
 from graspline.motion.path import Command
@@ -21,7 +21,7 @@ ENDLESS = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class LanePause:
     """Since which tick no time passes in a lane, and the command in force there."""
 
     since: int
@@ -33,7 +33,7 @@ class LaneState:
     """A lane in play: its driver, the motion it plays, and what it still waits for."""
 
     make_driver: Callable[[Reply], Driver]
-    track: Track
+    track: LaneRecording
     # The tick of the executor that is the lane's first.
     began: int
     # Counts resets over all lanes: what is scheduled for one world does not happen in the next.
@@ -51,7 +51,7 @@ class LaneState:
     asking: Ask | None = None
     # Set once the driver is gone and the lane is only coming to rest.
     parting: Finished | None = None
-    paused: Pause | None = None
+    paused: LanePause | None = None
 
     def next_request(self, reply: Reply, announce: Callable[[Happening], None]) -> Any:
         """What the driver requests after this reply; a question without an answer is repeated until its time is up."""
@@ -94,7 +94,7 @@ class LaneTable:
         self.now = 0
         self._states: dict[int, LaneState] = {}
         # Of lanes that are done: when they began and in which world, and the start of what they played.
-        self._left: dict[int, tuple[int, int, Track]] = {}
+        self._left: dict[int, tuple[int, int, LaneRecording]] = {}
         self._worlds = itertools.count()
         self._moving: tuple[NDArray[np.intp], NDArray[np.intp] | slice] | None = None
 
@@ -117,7 +117,7 @@ class LaneTable:
         """The state of a lane; None if it has no driver."""
         return self._states.get(lane)
 
-    def enter(self, lane: int, make_driver: Callable[[Reply], Driver], track: Track, *, logged: bool) -> None:
+    def enter(self, lane: int, make_driver: Callable[[Reply], Driver], track: LaneRecording, *, logged: bool) -> None:
         """Begin a new world in a lane, at the present tick."""
         self._put(lane, LaneState(make_driver, track, began=self.now, world=next(self._worlds), logged=logged))
 
@@ -132,15 +132,15 @@ class LaneTable:
         self._states[lane] = state
         self._moving = None
 
-    def leave(self, lane: int) -> Track:
+    def leave(self, lane: int) -> LaneRecording:
         """Remove a lane that is done; returns what it played."""
         mine, self._moving = self._states.pop(lane), None
-        self._left[lane] = mine.began, mine.world, Track(start=mine.track.start, variation=mine.track.variation)
+        self._left[lane] = mine.began, mine.world, LaneRecording(start=mine.track.start, variation=mine.track.variation)
         return mine.track
 
     def pause(self, lane: int, command: Command) -> None:
         """Let no time pass in a lane."""
-        self[lane].paused, self._moving = Pause(self.now, command), None
+        self[lane].paused, self._moving = LanePause(self.now, command), None
 
     def go_on(self, lane: int) -> Command:
         """Let time pass again in a lane, as if there had been no pause; returns the command in force."""

@@ -26,9 +26,9 @@ from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.workers import (
     ENVIRONMENT,
     Do,
-    Failure,
     Filled,
     Worker,
+    WorkerFailure,
     end_with_parent,
     failure_of,
     raise_failure,
@@ -142,10 +142,10 @@ class GpuPool(LocalPool):
 
     def _played(self) -> Filled:
         try:
-            parcel: list[Recording | Rejected] | Failure = self._player.recv()
+            parcel: list[Recording | Rejected] | WorkerFailure = self._player.recv()
         except (EOFError, OSError):
             raise EnvironmentProblem(_GONE) from None
-        if isinstance(parcel, Failure):
+        if isinstance(parcel, WorkerFailure):
             raise_failure(parcel)
         self._out -= len(parcel)
         return Filled(self._ticket, parcel)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from graspline.engine.control_delay import Wires
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import Edits, felt
-from graspline.engine.layout import Layout, layout_of
+from graspline.engine.layout import SensorLayout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
 from graspline.errors import WiringError
 from graspline.gpu.kernels import find_sick, place_fixed
@@ -63,7 +63,7 @@ class WarpEngine:
         warp.init()
         self.device = device
         self.scene, self.count = scene, count
-        self.layout: Layout = layout_of(scene.model)
+        self.layout: SensorLayout = layout_of(scene.model)
         self._host = copy.copy(scene.model)
         self._host.opt.disableflags = int(self._host.opt.disableflags) & ~_UNKNOWN_FLAGS | _BOXES_BY_FACES
         self._host.opt.iterations = min(int(self._host.opt.iterations), _ITERATIONS)

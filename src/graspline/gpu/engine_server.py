@@ -57,7 +57,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TickReply:
     """What a process gets after a tick."""
 
     diverged: bool
@@ -66,7 +66,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class SharedBuffers:
     """Where the shared arrays are: the memory's name, how many lanes and numbers, and whose they are."""
 
     kind: EngineKind
@@ -93,7 +93,7 @@ class Board:
 class Shard:
     """Some lanes of an engine in another process; the first of them is `first` there."""
 
-    def __init__(self, scene: Scene, connection: Connection, board: Board, first: int, count: int) -> None:
+    def __init__(self, scene: Scene, connection: Connection, board: SharedBuffers, first: int, count: int) -> None:
         self.kind: EngineKind = board.kind
         self.scene, self.count, self.layout = scene, count, layout_of(scene.model)
         self._connection, self._first = connection, first
@@ -157,7 +157,7 @@ class Shard:
         self._ticks[lanes] += 1
         self._connection.send(self._turn(lanes))
         self.meanwhile(self._on_its_way)
-        answer: Answer = self._connection.recv()
+        answer: TickReply = self._connection.recv()
         self.stopped |= answer.stop
         return answer.diverged
 
@@ -283,7 +283,9 @@ class Hub:
     def __init__(self, engine: SharedEngine) -> None:
         model, count = engine.scene.model, engine.count
         self.engine = engine
-        unnamed = Board(kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata)
+        unnamed = SharedBuffers(
+            kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata
+        )
         self._memory = SharedMemory(create=True, size=unnamed.size)
         self.board = replace(unnamed, memory=self._memory.name)
         self._controls, self._qpos, sensors, diverged = self.board.arrays(self._memory)
@@ -336,7 +338,7 @@ class Hub:
             spent.lane_ticks += len(lanes)
 
     def _answer(self, spent: Spent, *, stop: bool) -> None:
-        answer = Answer(diverged=self.engine.end_step(), stop=stop)
+        answer = TickReply(diverged=self.engine.end_step(), stop=stop)
         spent.worked_s.append(self.engine.worked_s)
         packed = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
         for peer, _ in self._turns:

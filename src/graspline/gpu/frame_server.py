@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import EnvironmentProblem, InputError
-from graspline.gpu.looks import Looks, Singles
+from graspline.gpu.looks import AppearanceRows, Singles
 from graspline.rendering.picture import Array, Pixels
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -43,7 +43,7 @@ def seat_bytes(picture_bytes: int, seats: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shot:
+class PictureFormat:
     """What is the same in all pictures of one batch."""
 
     camera: str
@@ -57,11 +57,11 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """Pictures of some states: rows of `Looks`, which of them each state has, and which half they go to."""
+class RenderJob:
+    """Pictures of some states: rows of `AppearanceRows`, which of them each state has, and which half they go to."""
 
     number: int
-    shot: Shot
+    shot: PictureFormat
     qpos: Singles
     looks: Singles
     which: NDArray[np.intp]
@@ -69,7 +69,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class RenderReply:
     """A job is rendered, or could not be, and why."""
 
     number: int
@@ -140,7 +140,7 @@ class Painter:
     """Images from the render process, for the process that has the seat."""
 
     def __init__(self, scene: Scene, seat: Seat) -> None:
-        self._looks = Looks(scene)
+        self._looks = AppearanceRows(scene)
         self._connection, self._memory = seat.connection, SharedMemory(seat.memory)
         self._number = 0
 
@@ -148,11 +148,11 @@ class Painter:
         self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
     ) -> Iterator[Pixels]:
         """A picture (H, W, 3) of each state (n, nq), in order; gone when the next one is asked for."""
-        shot = Shot(camera=camera, width=width, height=height)
+        shot = PictureFormat(camera=camera, width=width, height=height)
         each = self._memory.size // 2 // shot.picture_bytes
         if not each:
             raise InputError(f"pictures of {width}×{height} do not fit into {self._memory.size} bytes twice")
-        pending = deque[Order]()
+        pending = deque[RenderJob]()
         for index, first in enumerate(range(0, len(qpos), each)):
             chunk = slice(first, first + each)
             pending.append(self._request(shot, qpos[chunk], variations[chunk], half=index % 2))
@@ -166,10 +166,10 @@ class Painter:
         self._connection.close()
         self._memory.close()
 
-    def _request(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
+    def _request(self, shot: PictureFormat, qpos: Array, variations: Sequence[Variation], half: int) -> RenderJob:
         looks, which = self._looks.rows(variations)
         self._number += 1
-        request = Order(
+        request = RenderJob(
             number=self._number, shot=shot, qpos=np.asarray(qpos, np.float32), looks=looks, which=which, half=half
         )
         try:
@@ -178,8 +178,8 @@ class Painter:
             raise EnvironmentProblem(_GONE) from error
         return request
 
-    def _rendered(self, request: Order) -> Iterator[Pixels]:
-        done = Done(number=0)
+    def _rendered(self, request: RenderJob) -> Iterator[Pixels]:
+        done = RenderReply(number=0)
         # Those before it are of a process that did not want all pictures.
         while done.number != request.number:
             try:
@@ -211,7 +211,7 @@ class _Job:
     """A request that is being rendered."""
 
     client: _Client
-    request: Order
+    request: RenderJob
     # How many of its pictures the renderer was asked for, and how many lie where they belong.
     begun: int = 0
     rendered: int = 0
@@ -294,7 +294,7 @@ class _Drawer:
             self._refuse(jobs, error)
             return None
 
-    def _begin(self, shot: Shot, jobs: Sequence[_Job]) -> _Batch:
+    def _begin(self, shot: PictureFormat, jobs: Sequence[_Job]) -> _Batch:
         renderer = self._renderer(shot)
         parts, room = list[tuple[_Job, slice]](), renderer.worlds
         for job in jobs:
@@ -331,7 +331,7 @@ class _Drawer:
         wanted = [(*each, piece) for each, piece in zip(batch.parts, pieces, strict=True) if not each[0].over]
         list(self._hands.map(lambda each: _put(*each), wanted))
 
-    def _renderer(self, shot: Shot) -> BatchRenderer:
+    def _renderer(self, shot: PictureFormat) -> BatchRenderer:
         size = shot.width, shot.height
         if size not in self._renderers:
             self._renderers[size] = self._open(*size)
@@ -346,7 +346,7 @@ class _Drawer:
     def _answer(self, job: _Job, problem: str = "") -> None:
         job.answered = True
         try:
-            job.client.connection.send(Done(number=job.request.number, problem=problem))
+            job.client.connection.send(RenderReply(number=job.request.number, problem=problem))
         except OSError:
             self._dismiss(job.client)
 
@@ -367,7 +367,7 @@ def _put(job: _Job, part: slice, pictures: Pixels) -> None:
     _pictures_of(job.request, job.client.memory)[part] = pictures
 
 
-def _pictures_of(request: Order, memory: SharedMemory) -> Pixels:
+def _pictures_of(request: RenderJob, memory: SharedMemory) -> Pixels:
     """(n, H, W, 3): where the images of a request are in the memory of the process that made it."""
     shape = len(request.qpos), request.shot.height, request.shot.width, 3
     return np.ndarray(shape, np.uint8, memory.buf, request.half * (memory.size // 2))

@@ -57,7 +57,7 @@ _UNSEEN = frozenset(
 _KEPT = 1024
 
 
-class Looks:
+class AppearanceRows:
     """Rows for one scene; refuses, by a `WiringError`, what would be rendered wrong."""
 
     def __init__(self, scene: Scene) -> None:

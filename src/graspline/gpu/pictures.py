@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graspline.gpu.looks import Looks, Singles, what_warp_cannot_render
+from graspline.gpu.looks import AppearanceRows, Singles, what_warp_cannot_render
 from graspline.gpu.renderer import WarpRenderer
 from graspline.rendering.batches import PictureJob, PictureSource
 from graspline.rendering.picture import Picture, Pixels
@@ -43,7 +43,7 @@ class WarpPictures:
         self._scene, self._worlds, self._device = scene, min(lanes, _WORLDS), device
         self._open_other, self._say = otherwise, say
         self._other: PictureSource | None = None
-        self._looks = Looks(scene)
+        self._looks = AppearanceRows(scene)
         self._renderers: dict[tuple[int, int], WarpRenderer] = {}
         # Where pictures of each kind are until the next ones of that kind.
         self._pixels: dict[_Kind, Pixels] = {}

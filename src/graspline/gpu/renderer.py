@@ -21,7 +21,7 @@ import warp
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
-from graspline.gpu.looks import Looks, Singles
+from graspline.gpu.looks import AppearanceRows, Singles
 from graspline.gpu.renderer_kernels import take, unpack
 from graspline.rendering.picture import Array, Pixels
 from graspline.rendering.stage import VISIBLE_GROUPS, camera_id
@@ -45,7 +45,7 @@ class WarpRenderer:
         warp.config.log_level = warp.LOG_ERROR
         warp.init()
         self.width, self.height, self.worlds, self.device = width, height, worlds, device
-        self._scene, self._looks = scene, Looks(scene)
+        self._scene, self._looks = scene, AppearanceRows(scene)
         host = _host_model(scene)
         with warp.ScopedDevice(device):
             batched = dict.fromkeys(self._looks.fields, worlds)
@@ -77,7 +77,7 @@ class WarpRenderer:
         return pictures
 
     def render_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Pixels:
-        """(n, H, W, 3): up to `worlds` states with rows of `Looks`; overwritten by the call after the next."""
+        """(n, H, W, 3): up to `worlds` states with rows of `AppearanceRows`; overwritten by the call after the next."""
         return self.begin_looks(qpos, looks, camera)()
 
     def begin_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Callable[[], Pixels]:

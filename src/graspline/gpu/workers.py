@@ -20,17 +20,17 @@ import numpy as np
 
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import log_of
-from graspline.episodes.observers import Witness
+from graspline.episodes.observers import NotingObserver
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.run import run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.gpu.choose import GPU, open_gpu_engine
-from graspline.gpu.engine_server import Board, Hub, Shard, Spent, conduct
+from graspline.gpu.engine_server import Hub, Shard, SharedBuffers, Spent, conduct
 from graspline.scenes.variation import Variation
 
-_NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
+_NO_LOG = log_of(LaneRecording(start=np.zeros(0), variation=Variation()))
 # Over how long first starts are spread, about as long as a short episode: what all lanes do at once, neither the device
 # nor the cores do all the time. It pays where lanes play several episodes each.
 _SPREAD_S, _EPISODES_EACH = 4.0, 2
@@ -47,17 +47,17 @@ class _Share:
     """What one process plays, and in which lanes."""
 
     scenarios: tuple[Scenario, ...]
-    board: Board
+    board: SharedBuffers
     first: int
     lanes: int
     keep_logs: bool
     record_states: bool
     limit_s: float
-    witness: Witness | None
+    witness: NotingObserver | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _EndedEpisode:
     """An episode, which process played it, and which of its scenarios it is."""
 
     process: int
@@ -89,7 +89,7 @@ def play_together(
     keep_logs: bool = True,
     record_states: bool = False,
     limit_s: float = float("inf"),
-    witness: Witness | None = None,
+    witness: NotingObserver | None = None,
     stop: Callable[[], bool] = lambda: False,
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
@@ -177,7 +177,7 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             index = indices[episode.scenario]
             # The other end has the scenario, and a log without anything.
             log = episode.log if share.keep_logs else cast(Any, None)
-            shard.finish(_Ended(number, index, replace(episode, scenario=cast(Any, None), log=log)))
+            shard.finish(_EndedEpisode(number, index, replace(episode, scenario=cast(Any, None), log=log)))
     except (EOFError, OSError):
         # The caller that wanted them is gone.
         return

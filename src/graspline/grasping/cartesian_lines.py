@@ -98,7 +98,7 @@ class ReachParameters(BoxReach, BallReach):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ToolLine:
     """A straight line of the tool point, the gripper leaning steadily from one pitch to the other."""
 
     stage: str
@@ -140,11 +140,11 @@ class Lines:
         evidence = solved.explain(int(np.argmin(solved.reached[:, self.branch])))
         return Refusal(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
 
-    def plan(self, *lines: Line) -> list[Path] | Refusal:
+    def plan(self, *lines: ToolLine) -> list[Path] | Refusal:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""
         return alone(self.planning(*lines))
 
-    def planning(self, *lines: Line) -> Planning[list[Path] | Refusal]:
+    def planning(self, *lines: ToolLine) -> Planning[list[Path] | Refusal]:
         """The same among other planners."""
         found = yield Moves(
             robot=self.robot,
@@ -156,7 +156,7 @@ class Lines:
         )
         return found
 
-    def _move(self, line: Line) -> Move:
+    def _move(self, line: ToolLine) -> Move:
         way = line.end_m - line.start_m
         lean, length = line.pitches_rad[1] - line.pitches_rad[0], float(np.sqrt(way.dot(way)))
         return Move(

@@ -14,8 +14,8 @@ import numpy as np
 
 from graspline.evidence import Measurement
 from graspline.grasping.candidates import Grasp
-from graspline.grasping.cartesian_lines import Line, Lines
-from graspline.grasping.commanded_grasp_checks import UP, Case, grips_for, jaws_for
+from graspline.grasping.cartesian_lines import Lines, ToolLine
+from graspline.grasping.commanded_grasp_checks import UP, GraspChecks, grips_for, jaws_for
 from graspline.grasping.commanded_grasp_values import Check, GrabPlan, GrabQuery, GrabRefusal, Jaws, Staged, StageName
 from graspline.grasping.grips import Grip
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
@@ -48,7 +48,7 @@ def attempt(query: GrabQuery) -> GrabPlan | GrabRefusal:
 def _attempt(query: GrabQuery, grip: Grip) -> GrabPlan | GrabRefusal:
     name, estimate, variables = query.estimate.name, query.estimate, query.variables
     jaws = jaws_for(query.robot, estimate, variables, grip)
-    case = Case(query, grip)
+    case = GraspChecks(query, grip)
     for check in (case.ground, case.workspace):
         refused = check()
         if refused is not None:
@@ -80,7 +80,7 @@ def _attempt(query: GrabQuery, grip: Grip) -> GrabPlan | GrabRefusal:
     return _paths(query, case, grasp, jaws, branch)
 
 
-def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) -> GrabPlan | GrabRefusal:
+def _paths(query: GrabQuery, case: GraspChecks, grasp: Grasp, jaws: Jaws, branch: int) -> GrabPlan | GrabRefusal:
     """Opening, approach and descent, each checked against limits and collisions as a whole."""
     robot, around = query.robot, (query.estimate, *query.others)
     # How near the fingers come to the object itself is a choice, which `room` has judged; what is left of it here are
@@ -126,13 +126,15 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
     )
 
 
-def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[tuple[StageName, Path]] | GrabRefusal:
+def _descents(
+    query: GrabQuery, case: GraspChecks, grasp: Grasp, branch: int
+) -> list[tuple[StageName, Path]] | GrabRefusal:
     """Straight down: from over the object to the first stage, where that is lower, and from there to the grasp."""
     points = [case.centre + above * UP for above in case.levels_m()]
     names = (case.names[:1] + case.names)[-len(points) + 1 :]
     straight, speed = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD), query.reach.descend_speed_m_s
     ways = [
-        Line(name, top, bottom, straight, speed)
+        ToolLine(name, top, bottom, straight, speed)
         for name, (top, bottom) in zip(names, itertools.pairwise(points), strict=True)
     ]
     found = Lines(query.robot, query.reach, grasp, branch).plan(*ways)

@@ -75,7 +75,7 @@ def grips_for(
     return grips_of(estimate, robot.hand, clear_m, variables.object_z_m, crosswise=variables.cross_axis)
 
 
-class Case:
+class GraspChecks:
     """One query's geometry: where the hand would have to be, and each check by itself."""
 
     def __init__(self, query: GrabQuery, grip: Grip | None = None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.commanded_grasp import attempt
-from graspline.grasping.commanded_grasp_checks import Case, jaws_for, room_beside_m
+from graspline.grasping.commanded_grasp_checks import GraspChecks, jaws_for, room_beside_m
 from graspline.grasping.commanded_grasp_values import GrabPlan, GrabQuery, GrabRefusal, Nearest
 from graspline.spatial.rotations import wrap
 
@@ -73,7 +73,7 @@ def _wider(query: GrabQuery) -> _Advice:
             continue
         trial = replace(query, variables=variables.model_copy(update={**changed, "open_clearance_m": opened_m}))
         jaws = jaws_for(query.robot, query.estimate, trial.variables)
-        if not isinstance(jaws, GrabRefusal) and Case(trial).room(jaws) is None:
+        if not isinstance(jaws, GrabRefusal) and GraspChecks(trial).room(jaws) is None:
             if opened_m > variables.open_clearance_m:
                 advice.append(f"open_clearance_m to at least {opened_m:g}")
                 changed["open_clearance_m"] = opened_m
@@ -102,7 +102,7 @@ def _lower(query: GrabQuery) -> _Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pose:
+class _ShiftedPose:
     cost_m: float
     centre: Array
     turn_rad: float
@@ -111,7 +111,7 @@ class _Pose:
 
 def _nearest(query: GrabQuery) -> Nearest | None:
     """The nearest of a fan of poses that passes every check; None if none of them does."""
-    case, failed = Case(query), list[_Pose]()
+    case, failed = GraspChecks(query), list[_ShiftedPose]()
     for pose in _reached(query, case):
         if any(_alike(pose, each) for each in failed):
             continue
@@ -124,18 +124,18 @@ def _nearest(query: GrabQuery) -> Nearest | None:
     return None
 
 
-def _alike(pose: _Pose, other: _Pose) -> bool:
+def _alike(pose: _ShiftedPose, other: _ShiftedPose) -> bool:
     same = pose.turn_rad == other.turn_rad and pose.approach_m == other.approach_m
     return same and float(np.abs(pose.centre - other.centre).max()) < _ALIKE_M
 
 
-def _reached(query: GrabQuery, case: Case) -> Iterator[_Pose]:
+def _reached(query: GrabQuery, case: GraspChecks) -> Iterator[_ShiftedPose]:
     """Poses that inverse kinematics reaches at every stage, nearest first."""
     height, approach = float(case.centre[2]), query.variables.approach_height_m
     angles = np.linspace(0.0, 2 * np.pi, _DIRECTIONS, endpoint=False)
     rays = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     shifts = np.concatenate([np.zeros((1, 2)), *(shift * rays for shift in _SHIFTS_M)])
-    found: list[_Pose] = []
+    found: list[_ShiftedPose] = []
     z = _passing_height(query, height)
     if z is None:
         return
@@ -146,14 +146,14 @@ def _reached(query: GrabQuery, case: Case) -> Iterator[_Pose]:
             reached = np.all([each.reached for each in case.solved(at, case.headings + turn)], axis=0)
             usable = np.flatnonzero(reached.reshape(len(at), -1).any(axis=1))
             cost = np.hypot(*shifts.T) + abs(z - height) + _TURN_M * abs(turn) + (approach - lower)
-            found += [_Pose(float(cost[each]), at[each], float(turn), float(lower)) for each in usable]
+            found += [_ShiftedPose(float(cost[each]), at[each], float(turn), float(lower)) for each in usable]
     yield from sorted(found, key=lambda each: each.cost_m)
 
 
 def _passing_height(query: GrabQuery, height: float) -> float | None:
     """The height nearest to this one at which fingers clear the table and pads meet the object."""
     for z in sorted((height, *_HEIGHTS_M[1:].tolist()), key=lambda each: abs(each - height)):
-        case = Case(replace(query, variables=query.variables.model_copy(update={"object_z_m": float(z)})))
+        case = GraspChecks(replace(query, variables=query.variables.model_copy(update={"object_z_m": float(z)})))
         if case.ground() is None and case.overlap() is None:
             return float(z)
     return None
@@ -171,14 +171,14 @@ def _lies_free(query: GrabQuery) -> bool:
     return True
 
 
-def _stands_m(query: GrabQuery, case: Case, pose: _Pose) -> tuple[float, float]:
+def _stands_m(query: GrabQuery, case: GraspChecks, pose: _ShiftedPose) -> tuple[float, float]:
     """Where the object's own position is, if the point between its sides is at this pose."""
     x, y = (float(each) for each in query.estimate.position_m[:2] - case.grip.centre_m[:2])
     cosine, sine = np.cos(pose.turn_rad), np.sin(pose.turn_rad)
     return float(pose.centre[0] + (cosine * x - sine * y)), float(pose.centre[1] + (sine * x + cosine * y))
 
 
-def _moved(query: GrabQuery, case: Case, pose: _Pose) -> GrabQuery:
+def _moved(query: GrabQuery, case: GraspChecks, pose: _ShiftedPose) -> GrabQuery:
     """The same question about the object elsewhere on the table; another height is the hand's, not the object's."""
     estimate, half = query.estimate, pose.turn_rad / 2
     w, x, y, z = estimate.quaternion
@@ -192,7 +192,7 @@ def _moved(query: GrabQuery, case: Case, pose: _Pose) -> GrabQuery:
     return replace(query, estimate=replace(estimate, position_m=position, quaternion=turned), variables=variables)
 
 
-def _as_nearest(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
+def _as_nearest(query: GrabQuery, case: GraspChecks, pose: _ShiftedPose) -> Nearest:
     (x, y), z = _stands_m(query, case, pose), float(pose.centre[2])
     yaw = 2 * float(np.arctan2(query.estimate.quaternion[3], query.estimate.quaternion[0])) + pose.turn_rad
     return Nearest(

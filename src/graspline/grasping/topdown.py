@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import DEEPER, Grasp, JawParameters, ball_grasps, box_grasps
-from graspline.grasping.cartesian_lines import Line, Lines, ReachParameters, leans_rad
+from graspline.grasping.cartesian_lines import Lines, ReachParameters, ToolLine, leans_rad
 from graspline.grasping.pose_candidates import BRAKING_M, Candidate, PoseCandidates, back
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
@@ -92,7 +92,7 @@ def plan_grasp(
         grasps = box_grasps(robot.hand, estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, Refusal):
         return grasps
-    query = _Query(
+    query = _GraspQuery(
         robot=robot,
         world=world,
         estimate=estimate,
@@ -131,7 +131,7 @@ def plan_grasp(
 
 
 def _plan_of(
-    query: _Query, candidate: Candidate, jaw: JawParameters, failed: list[tuple[Candidate, Refusal]]
+    query: _GraspQuery, candidate: Candidate, jaw: JawParameters, failed: list[tuple[Candidate, Refusal]]
 ) -> Planning[GraspPlan | Refusal]:
     """The whole plan of a candidate, with room for fingers that lean; or why there is none, which is added to `failed`.
 
@@ -163,13 +163,13 @@ def _plan_of(
     return plan
 
 
-def _seated(query: _Query, grasp: Grasp) -> tuple[Array, Array]:
+def _seated(query: _GraspQuery, grasp: Grasp) -> tuple[Array, Array]:
     """Where seating takes the tool point, (3,), and as far as braking may take it from there."""
     centre, sideways = query.estimate.position_m, grasp.sideways
     return centre + grasp.seat_m * sideways, centre + (grasp.seat_m + BRAKING_M) * sideways
 
 
-def _up(query: _Query) -> Array:
+def _up(query: _GraspQuery) -> Array:
     return np.array([0.0, 0.0, query.reach.lift_m])
 
 
@@ -182,7 +182,7 @@ def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Belief, jaw: JawPa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Query:
+class _GraspQuery:
     robot: Robot
     world: CollisionWorld
     estimate: Belief
@@ -192,18 +192,18 @@ class _Query:
     posture_apart: bool
 
 
-def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planning[GraspPlan | Refusal]:
+def _whole_plan(query: _GraspQuery, lines: Lines, pitch: float, top: float) -> Planning[GraspPlan | Refusal]:
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre, grasp = query.robot, query.reach, query.estimate.position_m, lines.grasp
     (seated, braked), up = _seated(query, grasp), _up(query)
     beside = centre - grasp.aside_m * grasp.sideways
     above = beside + grasp.standoff_m * back(arm_of(robot), centre, np.array(pitch))
     paths = yield from lines.planning(
-        Line("descend", above, beside, (pitch, pitch), reach.descend_speed_m_s),
-        Line("seat", beside, seated, (pitch, pitch), reach.seat_speed_m_s),
+        ToolLine("descend", above, beside, (pitch, pitch), reach.descend_speed_m_s),
+        ToolLine("seat", beside, seated, (pitch, pitch), reach.seat_speed_m_s),
         # From about where the hand begins to touch, and from as far as seating and braking may take it.
-        Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
-        Line("lift", braked, braked + up, (pitch, top), reach.lift_speed_m_s),
+        ToolLine("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
+        ToolLine("lift", braked, braked + up, (pitch, top), reach.lift_speed_m_s),
     )
     if isinstance(paths, Refusal):
         return paths
@@ -238,7 +238,7 @@ def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planni
     )
 
 
-def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | Refusal:
+def _approach(query: _GraspQuery, grasp: Grasp, ready: Array, speed: Array) -> Path | Refusal:
     """The way to above the object: straight in joint space, or around by retracting the arm first."""
     ways = (straight,) if query.start.moving else (straight, by_home)
     check = functools.partial(_check, query, grasp, "approach")
@@ -260,7 +260,7 @@ class _Ways:
         return [None] * len(asked)
 
 
-def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> Refusal | None:
+def _check(query: _GraspQuery, grasp: Grasp, stage: str, path: Path) -> Refusal | None:
     refused = check_path(path, query.robot)
     if refused is not None:
         return Refusal(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
@@ -279,12 +279,12 @@ def plan_lift(
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
     here, pitch, _, lines = _as_it_is(robot, plan, start, reach)
     raised = here + np.array([0.0, 0.0, lift_m])
-    paths = yield from lines.planning(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
+    paths = yield from lines.planning(ToolLine("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
     if isinstance(paths, Refusal):
         top = yield from lines.top_pitch(pitch, raised[None])
         if isinstance(top, Refusal):
             return top
-        paths = yield from lines.planning(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+        paths = yield from lines.planning(ToolLine("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
     return _from_start(paths, start)
 
 
@@ -295,7 +295,7 @@ def plan_shift(
     """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
     here, pitch, yaw, lines = _as_it_is(robot, plan, start, reach)
     end = here + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
-    paths = yield from lines.planning(Line("seat", here, end, (pitch, pitch), reach.seat_speed_m_s))
+    paths = yield from lines.planning(ToolLine("seat", here, end, (pitch, pitch), reach.seat_speed_m_s))
     return _from_start(paths, start)
 
 

@@ -27,7 +27,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posture:
+class ChainPosture:
     """Where a chain's joints and its hand are, in W, for L rows."""
 
     # The axis of each joint and a point on it, (3, n, L).
@@ -61,7 +61,7 @@ class Chain:
             for step in self.steps
         ]
 
-    def at(self, joints: Array) -> Posture:
+    def at(self, joints: Array) -> ChainPosture:
         """For joint positions (n, L)."""
         count, lanes = joints.shape
         turned = joints - self.rest[:, None]
@@ -79,7 +79,7 @@ class Chain:
         hand = np.empty((3, 4, lanes))
         for column, values in enumerate(_after((x, y, z), origin, self._shares[count])):
             hand[:, column] = values
-        return Posture(axes=axes, anchors=anchors, rotation=hand[:, :3], origin=hand[:, 3])
+        return ChainPosture(axes=axes, anchors=anchors, rotation=hand[:, :3], origin=hand[:, 3])
 
 
 def _after(

@@ -70,7 +70,7 @@ _LEANING_RAD, _SPARE_M = 2.4, 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Solutions:
+class WholeBodySolutions:
     """For each of N targets all K candidates, and which of them keep to every limit.
 
     Candidates run over both turns of the wrist (wrist_flex negative first), then headings, then leans.
@@ -146,7 +146,7 @@ def solve(
     leans: Array = LEANS,
     facing_rad: Array | float | None = None,
     margin: Array | float = 0.0,
-) -> Solutions:
+) -> WholeBodySolutions:
     """Joints that bring the tool to each pose, over a grid of headings (M,) and leans (F,): K = 2 M F.
 
     `position_m` is (N, 3), `rotation` (N, 3, 3) or one (3, 3) for all. Headings count from `facing_rad`, one or (N,),
@@ -167,7 +167,7 @@ def solve(
     _turn_wrist(joints, axes, heading, tilted)
     joints = joints.reshape(_SIZE, len(position), -1)
     within = _within(joints, lower[:, None, None], upper[:, None, None])
-    return Solutions(joints=np.moveaxis(joints, 0, -1), within=within, lower=lower, upper=upper)
+    return WholeBodySolutions(joints=np.moveaxis(joints, 0, -1), within=within, lower=lower, upper=upper)
 
 
 class _Angle(NamedTuple):
@@ -252,7 +252,7 @@ def _beyond(name: str, value: float, lower: float, upper: float, unit: str) -> M
     return at_least(name, value, lower, unit) if value < lower else at_most(name, value, upper, unit)
 
 
-def ranked(solutions: Solutions, index: int, start: Array) -> Array:
+def ranked(solutions: WholeBodySolutions, index: int, start: Array) -> Array:
     """(n, 8): all solutions of target `index`, nearest to the start first.
 
     The base takes the whole turns that bring it nearest to the start, (8 or more,). Far is the root of the summed

@@ -21,7 +21,7 @@ STEP_RAD, STEP_M = float(np.deg2rad(1.0)), 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class GapLine:
     """`gap = at_zero_m + rate_m_per_rad · angle`, fitted up to an angle, and what it misses there at most."""
 
     up_to_rad: float
@@ -46,7 +46,7 @@ class Opening:
     tip_back_m: Array
     # The shortest way between the fingers anywhere: what no larger object passes.
     narrowest_m: Array
-    lines: tuple[Line, ...]
+    lines: tuple[GapLine, ...]
     slides: bool = False
 
 
@@ -115,8 +115,10 @@ class _Hand:
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
-def _line(angles: Array, gaps: Array, up_to_rad: float) -> Line:
+def _line(angles: Array, gaps: Array, up_to_rad: float) -> GapLine:
     small = angles <= up_to_rad + 1e-9
     rate, at_zero = np.polyfit(angles[small], gaps[small], 1)
     worst = np.abs(at_zero + rate * angles[small] - gaps[small]).max()
-    return Line(up_to_rad=float(up_to_rad), at_zero_m=float(at_zero), rate_m_per_rad=float(rate), worst_m=float(worst))
+    return GapLine(
+        up_to_rad=float(up_to_rad), at_zero_m=float(at_zero), rate_m_per_rad=float(rate), worst_m=float(worst)
+    )

@@ -37,7 +37,7 @@ class ToolPose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reach:
+class OperatorKinematics:
     """The kinematics of one arm, for operators that name poses."""
 
     robot: Robot
@@ -111,7 +111,7 @@ def _rounded(pose: ToolPose, pitch_rad: float) -> ToolPose:
 
 
 @functools.cache
-def reach_of(robot: Robot) -> Reach | None:
+def reach_of(robot: Robot) -> OperatorKinematics | None:
     """None for a robot whose arm cannot be sent to a pose alone."""
     arm = known_arm(robot)
-    return None if arm is None else Reach(robot=robot, arm=arm)
+    return None if arm is None else OperatorKinematics(robot=robot, arm=arm)

@@ -42,7 +42,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class WorkspaceSurvey:
     """What a workspace is measured of: an arm, the point of its tool, and where targets are tried."""
 
     name: str
@@ -62,14 +62,14 @@ class Survey:
         return np.any(self.arm.solve(points_m, STRAIGHT_DOWN_RAD, yaw_rad, self.tool_m).reached, axis=1)
 
 
-def survey_of(robot: Robot) -> Survey:
+def survey_of(robot: Robot) -> WorkspaceSurvey:
     """All around the robot's first axis, as far as its tool gets in any posture."""
     arm = arm_of(robot)
     tool = np.array(robot.hand.tool_m if robot.hand else (0.0, 0.0, 0.0))
     joints = arm.limits.sampled(np.random.default_rng(0), _EXTENT_POSES)
     points, _ = arm.forward(joints, tool)
     radius = _radius(arm, points)
-    return Survey(
+    return WorkspaceSurvey(
         name=robot.name,
         arm=arm,
         tool_m=tool,
@@ -84,15 +84,15 @@ def _outward(value_m: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class WorkspaceBounds:
     """An envelope: nothing outside can be reached; inside, inverse kinematics has the last word."""
 
     radius_m: Range
     height_m: Range
 
-    def inner(self) -> Bounds:
+    def inner(self) -> WorkspaceBounds:
         """The same less a margin on all sides."""
-        return Bounds(radius_m=_narrowed(self.radius_m), height_m=_narrowed(self.height_m))
+        return WorkspaceBounds(radius_m=_narrowed(self.radius_m), height_m=_narrowed(self.height_m))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +104,10 @@ class Section:
     # (radii, heights)
     share: Array
 
-    def bounds(self) -> Bounds:
+    def bounds(self) -> WorkspaceBounds:
         """The envelope of all points that are reached with any heading."""
         at, up = np.nonzero(self.share)
-        return Bounds(
+        return WorkspaceBounds(
             radius_m=(float(self.radii_m[at.min()]), float(self.radii_m[at.max()])),
             height_m=(float(self.heights_m[up.min()]), float(self.heights_m[up.max()])),
         )
@@ -136,9 +136,9 @@ class Coverage:
 class Workspace:
     """Both workspaces of one arm, as measured."""
 
-    survey: Survey
+    survey: WorkspaceSurvey
     samples: int
-    general: Bounds
+    general: WorkspaceBounds
     # Radius and height of some of the samples, to plot.
     cloud_m: Array
     section: Section
@@ -167,14 +167,14 @@ class Workspace:
         }
 
 
-def steps_of(survey: Survey, samples: int) -> int:
+def steps_of(survey: WorkspaceSurvey, samples: int) -> int:
     """How often `measure` and `plan_view` together call `done`."""
     radii, heights, across = (len(_grid(span, STEP_M)) for span in (survey.radius_m, survey.height_m, _across(survey)))
     counts = samples, radii * heights * HEADINGS, _COVERAGE_POSES, _COVERAGE_POSES, across**2 * HEADINGS
     return sum(-(-count // _CHUNK) for count in counts)
 
 
-def measure(survey: Survey, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
+def measure(survey: WorkspaceSurvey, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
     """Sample joint angles, sweep the section, and count which poses in it are reached; `done` after each part."""
     random = np.random.default_rng(seed)
     joints = survey.arm.limits.sampled(random, samples)
@@ -188,7 +188,7 @@ def measure(survey: Survey, samples: int, seed: int = 0, done: Done = _nothing) 
     return Workspace(
         survey=survey,
         samples=samples,
-        general=Bounds(
+        general=WorkspaceBounds(
             radius_m=(float(radius.min()), float(radius.max())), height_m=(float(height.min()), float(height.max()))
         ),
         cloud_m=np.stack([radius, height], axis=-1)[:3000],
@@ -201,7 +201,7 @@ def _radius(arm: Arm, points: Array) -> Array:
     return np.hypot(points[:, 0] - arm.axis_m[0], points[:, 1] - arm.axis_m[1])
 
 
-def sweep(survey: Survey, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing) -> Section:
+def sweep(survey: WorkspaceSurvey, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing) -> Section:
     """Every radius, height and heading of a grid through inverse kinematics."""
     radii, heights = _grid(survey.radius_m, step_m), _grid(survey.height_m, step_m)
     yaws = np.arange(headings, dtype=float) * (2 * np.pi / headings)
@@ -212,7 +212,7 @@ def sweep(survey: Survey, step_m: float = STEP_M, headings: int = HEADINGS, done
 
 
 def plan_view(
-    survey: Survey, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing
+    survey: WorkspaceSurvey, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing
 ) -> tuple[Array, Array]:
     """Grid coordinates along x and y alike, and the share of headings reached at this height, (x, y)."""
     axis = _grid(_across(survey), step_m)
@@ -223,11 +223,11 @@ def plan_view(
     return axis, share
 
 
-def _across(survey: Survey) -> Range:
+def _across(survey: WorkspaceSurvey) -> Range:
     return -survey.radius_m[1], survey.radius_m[1]
 
 
-def _coverage(survey: Survey, bounds: Bounds, random: np.random.Generator, done: Done) -> Coverage:
+def _coverage(survey: WorkspaceSurvey, bounds: WorkspaceBounds, random: np.random.Generator, done: Done) -> Coverage:
     """Poses are sampled evenly in the plane of the section and all around, as far as the first joint turns."""
     poses = _COVERAGE_POSES
     radius = random.uniform(*bounds.radius_m, poses)
@@ -257,7 +257,7 @@ def _at(arm: Arm, radius: Array, azimuth: Array, height: Array) -> Array:
     return np.stack([x + radius * np.cos(azimuth), y + radius * np.sin(azimuth), height], axis=-1)
 
 
-def _reached(survey: Survey, points: Array, yaw: Array, done: Done) -> Flags:
+def _reached(survey: WorkspaceSurvey, points: Array, yaw: Array, done: Done) -> Flags:
     parts: list[Flags] = []
     for at in range(0, len(points), _CHUNK):
         parts.append(survey.reaches_down(points[at : at + _CHUNK], yaw[at : at + _CHUNK]))
@@ -280,7 +280,7 @@ def _narrowed(span: Range) -> Range:
     return span[0] + room, span[1] - room
 
 
-def _ranges(bounds: Bounds) -> dict[str, list[float]]:
+def _ranges(bounds: WorkspaceBounds) -> dict[str, list[float]]:
     return {
         "radius_m": [round(each, 4) for each in bounds.radius_m],
         "height_m": [round(each, 4) for each in bounds.height_m],

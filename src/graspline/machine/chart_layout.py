@@ -48,7 +48,7 @@ COMPACT = Style(two_columns=False, state_px=12, label_px=11, lane_gap=8, label_m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class EntryArrow:
     """An arrow that enters a box: its lane, and what is written at it."""
 
     lane: Lane
@@ -65,7 +65,7 @@ class ExitLines:
 
 
 @dataclass(slots=True, kw_only=True)
-class Box:
+class StateBox:
     """A state, or an end that is a success."""
 
     name: str
@@ -75,7 +75,7 @@ class Box:
     x: float = 0
     y: float = 0
     w: float = 0
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[EntryArrow] = field(default_factory=list)
     exits: list[ExitLines] = field(default_factory=list)
     # What is written above it where a run may start from it, besides the start.
     caption: str = ""
@@ -114,12 +114,12 @@ class StopRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class ChartLayout:
     """A chart with its geometry."""
 
     chart: Chart
     style: Style
-    boxes: list[Box]
+    boxes: list[StateBox]
     lane_x: Mapping[Lane, float]
     # The list of failures: its top, its height, where names begin, and its rows.
     panel_y: float
@@ -137,7 +137,7 @@ class Layout:
         return list(self.lane_x)
 
 
-def lay_out(chart: Chart, style: Style) -> Layout:
+def lay_out(chart: Chart, style: Style) -> ChartLayout:
     """Positions of a chart's boxes and lines."""
     spine, aside = _boxes(chart, style)
     left, right = (spine, aside) if style.two_columns else ([*spine, *aside], [])
@@ -164,7 +164,7 @@ def lay_out(chart: Chart, style: Style) -> Layout:
     panel_h = 17 * sum(len(row.lines) + (1.4 if row.heading else 0) for row in rows) + 14 if rows else 0
     foot = wrapped(chart.footnote, 11, width - 2 * MARGIN)
     height = (panel_y + panel_h if rows else bottom) + MARGIN + 15 * len(foot) + (6 if foot else 0)
-    return Layout(
+    return ChartLayout(
         chart=chart,
         style=style,
         boxes=[*left, *right],
@@ -184,14 +184,14 @@ def _up(y: float) -> float:
     return LINE * math.ceil(y / LINE)
 
 
-def _boxes(chart: Chart, style: Style) -> tuple[list[Box], list[Box]]:
+def _boxes(chart: Chart, style: Style) -> tuple[list[StateBox], list[StateBox]]:
     """The way to success with its ends, and the other states."""
-    spine = [Box(name=state) for state in chart.spine]
+    spine = [StateBox(name=state) for state in chart.spine]
     leads = [exit.lane.target for exit in chart.exits[chart.spine[-1]] if exit.lane.kind == "success"]
     ends = sorted(chart.successes, key=lambda name: name not in leads)
-    spine += [Box(name=name, is_end=True) for name in ends]
+    spine += [StateBox(name=name, is_end=True) for name in ends]
     aside = [
-        Box(name=state, right=style.two_columns, caption=_TAKES_OVER if state == chart.takes_over else "")
+        StateBox(name=state, right=style.two_columns, caption=_TAKES_OVER if state == chart.takes_over else "")
         for state in chart.aside
     ]
     boxes = {(box.name, box.is_end): box for box in (*spine, *aside)}
@@ -209,22 +209,22 @@ def _boxes(chart: Chart, style: Style) -> tuple[list[Box], list[Box]]:
             if target is not None and each.lane not in [entry.lane for entry in target.entries]:
                 budget = each.lane.budget if each.lane.kind == "retry" else ""
                 label = f"{budget} ≤ {chart.budgets[budget]}" if budget else ""
-                target.entries.append(Entry(lane=each.lane, label=label))
+                target.entries.append(EntryArrow(lane=each.lane, label=label))
     return spine, aside
 
 
-def _is_down(lane: Lane, under: Box) -> bool:
+def _is_down(lane: Lane, under: StateBox) -> bool:
     kinds = ("success",) if under.is_end else ("plain", "round")
     return lane.kind in kinds and lane.target == under.name
 
 
-def _box_width(column: Sequence[Box], style: Style) -> float:
+def _box_width(column: Sequence[StateBox], style: Style) -> float:
     names = [text_width(box.name, style.state_px) for box in column]
     captions = [text_width(box.caption, CAPTION_PX) for box in column if box.caption]
     return max([*names, *captions], default=0) + _BOX_PAD
 
 
-def _label_zone(column: Sequence[Box], style: Style) -> float:
+def _label_zone(column: Sequence[StateBox], style: Style) -> float:
     """How wide it is between boxes and the nearest lane."""
     widest = 0.0
     for box in column:
@@ -236,7 +236,7 @@ def _label_zone(column: Sequence[Box], style: Style) -> float:
     return BESIDE + widest + 12
 
 
-def _stack(column: Sequence[Box], top: float, split: int) -> None:
+def _stack(column: Sequence[StateBox], top: float, split: int) -> None:
     """One below the other; from number `split` on they are not part of the way to success."""
     y = top
     for number, box in enumerate(column):
@@ -246,7 +246,7 @@ def _stack(column: Sequence[Box], top: float, split: int) -> None:
         y += box.h + (max(ARROW_GAP, LINE * (len(box.down_lines) + 1)) if box.down else _LOOSE_GAP)
 
 
-def _place_aside(right: list[Box], left: Sequence[Box], top: float) -> None:
+def _place_aside(right: list[StateBox], left: Sequence[StateBox], top: float) -> None:
     """Each near the lines that lead to it, or from it if none does; half a line lower than those of the left column."""
     wanted: dict[str, float] = {}
     for box in right:
@@ -274,7 +274,7 @@ def _place_aside(right: list[Box], left: Sequence[Box], top: float) -> None:
         limit = box.y - _LOOSE_GAP - (LINE if box.caption else 0)
 
 
-def _lanes(boxes: Sequence[Box], panel_y: float, first_x: float, gap: float) -> dict[Lane, float]:
+def _lanes(boxes: Sequence[StateBox], panel_y: float, first_x: float, gap: float) -> dict[Lane, float]:
     """The shortest lanes nearest to the boxes; lanes that do not meet may be one below the other."""
     heights: dict[Lane, list[float]] = {}
     for box in boxes:

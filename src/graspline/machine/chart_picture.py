@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from html import escape
 
 from graspline.machine.chart import Lane, Word
-from graspline.machine.chart_layout import BESIDE, CAPTION_PX, DOT, LEGEND, LINE, MARGIN, Box, ExitLines, Layout
+from graspline.machine.chart_layout import (
+    BESIDE,
+    CAPTION_PX,
+    DOT,
+    LEGEND,
+    LINE,
+    MARGIN,
+    ChartLayout,
+    ExitLines,
+    StateBox,
+)
 from graspline.machine.chart_text import COMMA, text_width
 
 _CORNER = 6
@@ -55,7 +65,7 @@ STYLE = """<style>
 </style>"""
 
 
-def picture(layout: Layout, current: str = "") -> str:
+def picture(layout: ChartLayout, current: str = "") -> str:
     """The whole SVG document; the `current` state stands out."""
     width, height = layout.width, layout.height
     head = (
@@ -73,7 +83,7 @@ def picture(layout: Layout, current: str = "") -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _header(layout: Layout) -> list[str]:
+def _header(layout: ChartLayout) -> list[str]:
     parts = [_text(MARGIN, 30, layout.chart.name, 17, weight=700)]
     for number, names in enumerate(layout.legend):
         shown = "".join(
@@ -87,7 +97,7 @@ def _header(layout: Layout) -> list[str]:
     return parts
 
 
-def _lines(layout: Layout) -> list[str]:
+def _lines(layout: ChartLayout) -> list[str]:
     """Every line from an outcome along its lane to its arrow, those that were never taken first."""
     lines: list[tuple[int, str]] = []
     for box in layout.boxes:
@@ -98,12 +108,12 @@ def _lines(layout: Layout) -> list[str]:
     return [each for _, each in sorted(lines, key=lambda each: each[0])]
 
 
-def _is_on_way(layout: Layout, box: Box, lane: Lane) -> bool:
+def _is_on_way(layout: ChartLayout, box: StateBox, lane: Lane) -> bool:
     """Whether a line joins two states of the way to success, without anything having gone wrong."""
     return lane.kind == "plain" and box.name in layout.chart.spine and lane.target in layout.chart.spine
 
 
-def _line(layout: Layout, box: Box, number: int, exit: ExitLines) -> str:
+def _line(layout: ChartLayout, box: StateBox, number: int, exit: ExitLines) -> str:
     y, lane_x = box.exit_y(number), layout.lane_x[exit.lane]
     written = text_width(COMMA.join(each.text for each in exit.lines[-1]), layout.style.label_px) + 5
     begin = box.edge - BESIDE - written if box.right else box.edge + 9 + written
@@ -137,7 +147,7 @@ def _turn(begin: float, y: float, lane_x: float, bend: float = _CORNER, sign: in
     return f"H{before:g} Q{lane_x:g} {y:g} {lane_x:g} {y + sign * bend:g}"
 
 
-def _target(layout: Layout, lane: Lane) -> tuple[Box, int]:
+def _target(layout: ChartLayout, lane: Lane) -> tuple[StateBox, int]:
     for box in layout.boxes:
         for number, entry in enumerate(box.entries):
             if entry.lane == lane:
@@ -145,7 +155,7 @@ def _target(layout: Layout, lane: Lane) -> tuple[Box, int]:
     raise AssertionError(f"{lane} leads nowhere")
 
 
-def _steps(layout: Layout) -> list[str]:
+def _steps(layout: ChartLayout) -> list[str]:
     """The arrows of the way to success, from each box to the one below."""
     parts: list[str] = []
     for box, below in zip(layout.boxes, layout.boxes[1:], strict=False):
@@ -162,7 +172,7 @@ def _steps(layout: Layout) -> list[str]:
     return parts
 
 
-def _box(layout: Layout, box: Box, current: str) -> list[str]:
+def _box(layout: ChartLayout, box: StateBox, current: str) -> list[str]:
     chart = layout.chart
     kinds = ["state"]
     if box.is_end:
@@ -189,14 +199,14 @@ def _box(layout: Layout, box: Box, current: str) -> list[str]:
     return [f"<g class='{' '.join(kinds)}'>", *parts, "</g>"]
 
 
-def _begin(box: Box) -> list[str]:
+def _begin(box: StateBox) -> list[str]:
     """A dot from which a run begins, above a box."""
     x = box.x + (8 if box.caption else box.w / 2)
     dot = f"<circle class='dot' cx='{x:g}' cy='{box.y - 9:g}' r='4.5'/>"
     return [dot, *([_text(x + 9, box.y - 5, box.caption, CAPTION_PX, kind="soft")] if box.caption else [])]
 
 
-def _labels(layout: Layout, box: Box) -> list[str]:
+def _labels(layout: ChartLayout, box: StateBox) -> list[str]:
     px, parts = layout.style.label_px, list[str]()
     x, anchor = (box.edge - BESIDE, "end") if box.right else (box.edge + 9, "start")
     entry_x = box.edge - BESIDE - 3 if box.right else box.edge + BESIDE + 3
@@ -214,7 +224,7 @@ def _labels(layout: Layout, box: Box) -> list[str]:
     return parts
 
 
-def _panel(layout: Layout) -> list[str]:
+def _panel(layout: ChartLayout) -> list[str]:
     """The list of failures."""
     if not layout.rows:
         return []
@@ -236,12 +246,12 @@ def _panel(layout: Layout) -> list[str]:
     return parts
 
 
-def _foot(layout: Layout) -> list[str]:
+def _foot(layout: ChartLayout) -> list[str]:
     first = layout.height - MARGIN - 15 * (len(layout.footnote) - 1) + 2
     return [_text(MARGIN, first + 15 * number, line, 11, kind="soft") for number, line in enumerate(layout.footnote)]
 
 
-def _colour(layout: Layout, budget: str) -> str:
+def _colour(layout: ChartLayout, budget: str) -> str:
     return f"b{list(layout.chart.budgets).index(budget) % _COLOURS}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.machine.chart import Taken, chart_of
-from graspline.machine.chart_layout import COMPACT, WIDE, Layout, lay_out
+from graspline.machine.chart_layout import COMPACT, WIDE, ChartLayout, lay_out
 from graspline.machine.chart_picture import STYLE, picture
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
@@ -106,7 +106,7 @@ def svg(
     return picture(_laid_out(machine, taken, compact=compact, timeouts=timeouts), current)
 
 
-def _laid_out(machine: Machine, taken: Taken | None, *, compact: bool, timeouts: bool) -> Layout:
+def _laid_out(machine: Machine, taken: Taken | None, *, compact: bool, timeouts: bool) -> ChartLayout:
     return lay_out(chart_of(machine, taken, timeouts=timeouts), COMPACT if compact else WIDE)
 
 

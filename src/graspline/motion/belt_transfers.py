@@ -17,7 +17,7 @@ from graspline.kinematics.arm import Arm
 from graspline.kinematics.arms import arm_of
 from graspline.motion.belt_rides import Ride
 from graspline.motion.path import Command
-from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, soonest
+from graspline.motion.scaling import AT_ONCE, Rates, Scaling, TimeScaling, soonest
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 
@@ -176,9 +176,9 @@ def _column(point_m: Array, height_m: float) -> Array:
 class _Shape:
     """The parts of a hop, how long the flight waits, and how many ticks it takes in all."""
 
-    flight: Progress
-    rise: Progress
-    sink: Progress
+    flight: TimeScaling
+    rise: TimeScaling
+    sink: TimeScaling
     wait_s: float
     ticks: int
 
@@ -274,7 +274,7 @@ def _rates(way_rad: Array, left: Array) -> list[list[float]]:
     return (left[..., moves] / way_rad[moves]).min(axis=-1).tolist()
 
 
-def _progress(rates: list[float], scaling: Scaling) -> Progress:
+def _progress(rates: list[float], scaling: Scaling) -> TimeScaling:
     speed, push, jerk = rates
     return AT_ONCE if speed == np.inf else soonest(Rates(speed=speed, push=push, jerk=jerk), scaling)
 
@@ -320,7 +320,7 @@ def _low(clearance: Clearance, offsets_m: Array, rotation: Array, height_m: floa
     return lifted / height_m, gone
 
 
-def _timed(robot: Robot, parts: tuple[Progress, Progress, Progress], lows: tuple[_Lows, _Lows]) -> _Shape:
+def _timed(robot: Robot, parts: tuple[TimeScaling, TimeScaling, TimeScaling], lows: tuple[_Lows, _Lows]) -> _Shape:
     """When flight, rise and sink happen for the clearances to hold."""
     flight, rise, sink = parts
     # A sink mirrors a rise in time, and so does the flight's end its beginning.

@@ -27,7 +27,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Progress:
+class TimeScaling:
     """From 0 to 1, at rest at both ends; at once where nothing is to be done."""
 
     duration_s: float
@@ -62,16 +62,16 @@ class Progress:
         return self.duration_s * float(0.5 - np.sin(np.arcsin(1 - 2 * progress) / 3))
 
 
-AT_ONCE = Progress(duration_s=0.0)
+AT_ONCE = TimeScaling(duration_s=0.0)
 
 
-def soonest(rates: Rates, scaling: Scaling = "ruckig") -> Progress:
+def soonest(rates: Rates, scaling: Scaling = "ruckig") -> TimeScaling:
     """The shortest progress that keeps these rates; the cubic's jerk is not bounded."""
     if scaling == "cubic":
-        return Progress(duration_s=max(CUBIC_SPEED / rates.speed, (CUBIC_PUSH / rates.push) ** 0.5))
+        return TimeScaling(duration_s=max(CUBIC_SPEED / rates.speed, (CUBIC_PUSH / rates.push) ** 0.5))
     request = ruckig.InputParameter(1)
     request.target_position = [1.0]
     request.max_velocity, request.max_acceleration, request.max_jerk = [rates.speed], [rates.push], [rates.jerk]
     profile = ruckig.Trajectory(1)
     _ONE.calculate(request, profile)
-    return Progress(duration_s=profile.duration, profile=profile)
+    return TimeScaling(duration_s=profile.duration, profile=profile)

@@ -31,7 +31,7 @@ _SLOPE, _BEND, _INSIDE = 1.5, 6.0, 3 / 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Line:
+class _WaypointLine:
     """M waypoints, (M, nu), where each is along the line, (M,), and the direction towards the next, (M - 1, nu)."""
 
     points: Array
@@ -74,7 +74,7 @@ def duration_s(robot: Robot, waypoints: Array, *, speed: float = 1.0, corner_m: 
     return _profile(robot.limits, line, corners_s, paces, speed).duration_s
 
 
-def _line(waypoints: Array, limits: JointLimits) -> _Line | None:
+def _line(waypoints: Array, limits: JointLimits) -> _WaypointLine | None:
     """The line through all waypoints but those that repeat another or lie straight on; None where nothing moves."""
     points, directions = [waypoints[0]], list[Array]()
     for point in waypoints[1:]:
@@ -92,10 +92,10 @@ def _line(waypoints: Array, limits: JointLimits) -> _Line | None:
     steps = np.diff(points, axis=0)
     lengths_s = (np.abs(steps) / limits.velocity).max(axis=1)
     along_s = np.concatenate([[0.0], np.cumsum(lengths_s)])
-    return _Line(points=np.array(points), along_s=along_s, directions=steps / lengths_s[:, None])
+    return _WaypointLine(points=np.array(points), along_s=along_s, directions=steps / lengths_s[:, None])
 
 
-def _corners(robot: Robot, line: _Line, speed: float, corner_m: float) -> tuple[Array, Array]:
+def _corners(robot: Robot, line: _WaypointLine, speed: float, corner_m: float) -> tuple[Array, Array]:
     """How much of the line each waypoint's corner takes, (M,), and the pace there, (M,); nothing at either end."""
     limits, lengths, most = robot.limits, line.lengths_s, speed * _TAKEN
     turns = np.abs(np.diff(line.directions, axis=0))
@@ -110,7 +110,7 @@ def _corners(robot: Robot, line: _Line, speed: float, corner_m: float) -> tuple[
     return np.concatenate([rest, corners_s, rest]), np.concatenate([rest, np.minimum(paces, most), rest])
 
 
-def _bent(line: _Line, corners_s: Array, along_s: Array) -> tuple[Array, Array]:
+def _bent(line: _WaypointLine, corners_s: Array, along_s: Array) -> tuple[Array, Array]:
     """Positions and directions, (T, nu) each, at these distances along the line, with its corners rounded off."""
     nearest = np.searchsorted((line.along_s[1:] + line.along_s[:-1]) / 2, along_s)
     legs = np.clip(np.searchsorted(line.along_s, along_s, side="right") - 1, 0, len(line.directions) - 1)
@@ -145,7 +145,7 @@ class _Profile:
         return p + t * (v + t * (a / 2 + t * (j / 6))), v + t * (a + t * (j / 2))
 
 
-def _profile(limits: JointLimits, line: _Line, corners_s: Array, paces: Array, speed: float) -> _Profile:
+def _profile(limits: JointLimits, line: _WaypointLine, corners_s: Array, paces: Array, speed: float) -> _Profile:
     """As fast as limits and the corners' paces allow."""
     lengths = line.lengths_s - (corners_s[:-1] + corners_s[1:]) / 2
     share = np.abs(line.directions)

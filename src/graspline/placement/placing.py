@@ -21,7 +21,7 @@ from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.held import HeldObject
 from graspline.placement.held import held_clearance
 from graspline.placement.parameters import CarryParameters
-from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of
+from graspline.placement.query import CarryPlan, CarryQuery, HandPosture, Support, azimuth_of
 from graspline.planning.batched_planning import Planning
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -44,7 +44,7 @@ _UNMOVED_M = 0.0002
 
 
 @dataclass(frozen=True, slots=True)
-class _Pose:
+class _PolarPose:
     """The held point in polar coordinates about the first axis, with pitch and turn of the hand."""
 
     azimuth: float
@@ -57,9 +57,9 @@ class _Pose:
         return self.azimuth, self.radius, self.height, self.pitch, self.turn
 
 
-def _polar(arm: Arm, point: Array, pitch: float, turn: float) -> _Pose:
+def _polar(arm: Arm, point: Array, pitch: float, turn: float) -> _PolarPose:
     radius = float(np.hypot(point[0] - arm.axis_m[0], point[1] - arm.axis_m[1]))
-    return _Pose(azimuth_of(arm, point), radius, float(point[2]), pitch, turn)
+    return _PolarPose(azimuth_of(arm, point), radius, float(point[2]), pitch, turn)
 
 
 class Placing:
@@ -70,7 +70,7 @@ class Placing:
         self.label = f"spot {support.x_m:.3f} {support.y_m:.3f}"
         self._azimuth = azimuth_of(query.arm, target)
 
-    def postures(self) -> Planning[list[Posture] | Refusal]:
+    def postures(self) -> Planning[list[HandPosture] | Refusal]:
         """Turns of the hand that reach the support and above it: straight down if enough do, or as steep as each can.
 
         The least turn of the wrist comes first.
@@ -108,11 +108,11 @@ class Placing:
         # Neighbours may leave no room for most turns of a hand around an object with sides.
         most = _POSTURES if held.round else len(found)
         return [
-            Posture(float(turns[index]), float(STRAIGHT_DOWN_RAD - tilts[steepest[index]]))
+            HandPosture(float(turns[index]), float(STRAIGHT_DOWN_RAD - tilts[steepest[index]]))
             for _, index in sorted(found)[:most]
         ]
 
-    def rise(self, now: Posture, pitch: float) -> Planning[Path | None]:
+    def rise(self, now: HandPosture, pitch: float) -> Planning[Path | None]:
         """From `target` to `above`, leaning from as it is to this pitch."""
         pitches = (now.pitch, pitch)
         move = self._straight("raise", self.target, self.above, pitches, now.turn, self.query.settings.lower_speed_m_s)
@@ -123,12 +123,12 @@ class Placing:
         path.positions[0] = self.query.start.position
         return path if check_path(path, self.query.robot) is None else None
 
-    def plan_from_here(self, posture: Posture) -> Planning[CarryPlan | Refusal]:
+    def plan_from_here(self, posture: HandPosture) -> Planning[CarryPlan | Refusal]:
         """The hand is above the support already: only down and away."""
         rest = yield from self._let_go(posture, self.query.start.position)
         return rest if isinstance(rest, Refusal) else self._plan(posture, "here", [], rest)
 
-    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> Planning[CarryPlan | Refusal]:
+    def plan(self, posture: HandPosture, planned: CarryPlan | None = None) -> Planning[CarryPlan | Refusal]:
         """Across, down and away; what was `planned` is used again from where the hand is, and checked again."""
         settings = self.query.settings
         refusal: Refusal | None = None
@@ -146,7 +146,7 @@ class Placing:
         assert refusal is not None
         return refusal
 
-    def _plan(self, posture: Posture, strategy: str, ways: list[Path], rest: tuple[Path, Path, Path]) -> CarryPlan:
+    def _plan(self, posture: HandPosture, strategy: str, ways: list[Path], rest: tuple[Path, Path, Path]) -> CarryPlan:
         lower, opening, withdraw = rest
         return CarryPlan(
             support=self.support,
@@ -172,7 +172,7 @@ class Placing:
             at = path.end
         return paths or None
 
-    def _across(self, posture: Posture, strategy: str) -> Planning[list[Path] | Refusal]:
+    def _across(self, posture: HandPosture, strategy: str) -> Planning[list[Path] | Refusal]:
         """From where the hand is to above the support: one arc, or retracting and one arc."""
         query, point, now = self.query, self.query.held_m(), self.query.posture()
         # The shorter way round.
@@ -183,7 +183,7 @@ class Placing:
         if strategy == "retreat":
             safe = _polar(arm, point * (1 - query.settings.retreat_share), here.pitch, here.turn)
             radius = max(safe.radius, min(query.settings.least_radius_m, here.radius))
-            poses.insert(1, _Pose(safe.azimuth, radius, here.height, here.pitch, here.turn))
+            poses.insert(1, _PolarPose(safe.azimuth, radius, here.height, here.pitch, here.turn))
         paths: list[Path] = []
         at = query.start.position
         for begin, end in itertools.pairwise(poses):
@@ -194,7 +194,7 @@ class Placing:
             at = path.end
         return paths
 
-    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Planning[Path | Refusal]:
+    def _arc(self, begin: _PolarPose, end: _PolarPose, start: Array) -> Planning[Path | Refusal]:
         """Steadily in polar coordinates from one pose to the other, the held object clear of everything on its way."""
         way = tuple(there - here for here, there in zip(begin.row(), end.row(), strict=True))
         length = float(np.hypot(max(begin.radius, end.radius) * way[0], np.hypot(way[1], way[2])))
@@ -216,7 +216,7 @@ class Placing:
         path.positions[0] = start
         return (yield from self._refusal("transport", path, self.query.obstacles)) or path
 
-    def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | Refusal]:
+    def _let_go(self, posture: HandPosture, start: Array) -> Planning[tuple[Path, Path, Path] | Refusal]:
         """Down to the support, the jaws open, sideways off the object and back along the fingers."""
         held, settings, hand = self.query.held, self.query.settings, self.query.robot.hand
         yaw, opened = self._azimuth + posture.turn, _opening_rad(self.query.robot, held, settings)

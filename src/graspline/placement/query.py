@@ -33,7 +33,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Posture:
+class HandPosture:
     """How the hand is held: its turn relative to the arm, and its pitch."""
 
     turn: float
@@ -45,7 +45,7 @@ class CarryPlan:
     """The way to a support and away from it."""
 
     support: Support
-    posture: Posture
+    posture: HandPosture
     held: HeldObject
     strategy: str
     # Drawing back first; None where straight across is clear.
@@ -93,11 +93,11 @@ class CarryQuery:
         """Where the held object's centre is now."""
         return self._hand[0]
 
-    def posture(self) -> Posture:
+    def posture(self) -> HandPosture:
         """How the hand is held now."""
         point, rotation = self._hand
         turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - azimuth_of(self.arm, point)
-        return Posture(turn, float(self.arm.pitch_rad(self.start.position[None])[0]))
+        return HandPosture(turn, float(self.arm.pitch_rad(self.start.position[None])[0]))
 
     @property
     def arm(self) -> Arm:

@@ -31,7 +31,7 @@ class RestParameters(Parameters):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sighting:
+class FruitSighting:
     """Where a fruit's centre and the middle of the plate's underside were seen, in the world, (3,) each."""
 
     time_s: float
@@ -42,7 +42,7 @@ class Sighting:
 
 
 def rests_on(
-    window: Sequence[Sighting], radius_m: float, plate: Plate, parameters: RestParameters, error_m: float = 0.0
+    window: Sequence[FruitSighting], radius_m: float, plate: Plate, parameters: RestParameters, error_m: float = 0.0
 ) -> Evidence:
     """Over a short window the fruit lies on the plate's floor, inside its rim, and still.
 
@@ -67,12 +67,12 @@ def rests_on(
     )
 
 
-def has_been_still(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
+def has_been_still(window: Sequence[FruitSighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
     """How long the fruit has been still, beside how long it must have been."""
     return (at_least("still", at_rest_for_s(window, parameters, error_m), parameters.still_s, "s"),)
 
 
-def is_still_now(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
+def is_still_now(window: Sequence[FruitSighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
     """How fast fruit and plate are at the very end, beside half the speed a fruit may have; see `speed_now`.
 
     A plate that is pulled away moves before the fruit on it does.
@@ -86,7 +86,7 @@ def is_still_now(window: Sequence[Sighting], parameters: RestParameters, error_m
     return speed_now(times, positions, limit, error_m), plate
 
 
-def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> float:
+def at_rest_for_s(window: Sequence[FruitSighting], parameters: RestParameters, error_m: float = 0.0) -> float:
     """How long the fruit has been still at the end of the window: over consecutive sightings, each slow enough.
 
     Backward from the last sighting, up to one from which the fruit has moved farther by the next sighting, or by the
@@ -106,7 +106,7 @@ def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_
     return round(last.time_s - still_since_s, 9)
 
 
-def _too_far(before: Sighting, after: Sighting, parameters: RestParameters, error_m: float) -> bool:
+def _too_far(before: FruitSighting, after: FruitSighting, parameters: RestParameters, error_m: float) -> bool:
     moved_m = float(np.linalg.norm(after.position_m - before.position_m))
     allowed_m = parameters.speed_m_s * (after.time_s - before.time_s)
     return moved_m > allowed_m + 3 * float(np.sqrt(2)) * error_m
@@ -143,12 +143,12 @@ def _unsure_m(error_m: float) -> float:
     return 2 * float(np.sqrt(2)) * error_m
 
 
-def _speed_m_s(window: Sequence[Sighting], error_m: float) -> tuple[float, float]:
+def _speed_m_s(window: Sequence[FruitSighting], error_m: float) -> tuple[float, float]:
     """Speed over the window and its standard error: fitted through sightings, or as the only one has it."""
     return (window[0].speed_m_s, 0.0) if len(window) == 1 else fitted_speed(*_seen(window), error_m)
 
 
-def _seen(window: Sequence[Sighting]) -> tuple[Array, Array]:
+def _seen(window: Sequence[FruitSighting]) -> tuple[Array, Array]:
     """When and where."""
     return np.array([each.time_s for each in window]), np.stack([each.position_m for each in window])
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-class Question(Protocol):
+class PlannerQuery(Protocol):
     """What a planner may ask; all questions of one kind are answered together."""
 
     @classmethod
@@ -24,7 +24,7 @@ class Question(Protocol):
         ...
 
 
-Planning = Generator[Question, Any, T]
+Planning = Generator[PlannerQuery, Any, T]
 """What a planner or sampler returns that is written as a generator, see `together`: `Planning[Draw]`."""
 
 
@@ -117,7 +117,7 @@ class Rounds(Generic[K, T]):
 
     def go_on(self) -> None:
         """One question of each, all of one kind answered in one call. One that raises ends alone."""
-        asked: dict[type[Question], list[tuple[K, Question]]] = {}
+        asked: dict[type[PlannerQuery], list[tuple[K, PlannerQuery]]] = {}
         for name, answer in self._answers.items():
             try:
                 question = self._plannings[name].send(answer)
@@ -129,7 +129,7 @@ class Rounds(Generic[K, T]):
             else:
                 asked.setdefault(type(question), []).append((name, question))
         self._answers = {}
-        spoilt: list[tuple[K, Question]] = []
+        spoilt: list[tuple[K, PlannerQuery]] = []
         for kind, questions in asked.items():
             try:
                 given = kind.answered([question for _, question in questions])
@@ -139,7 +139,7 @@ class Rounds(Generic[K, T]):
                 self._answers.update(zip((name for name, _ in questions), given, strict=True))
         self._answer_each(spoilt)
 
-    def _answer_each(self, questions: Sequence[tuple[K, Question]]) -> None:
+    def _answer_each(self, questions: Sequence[tuple[K, PlannerQuery]]) -> None:
         """Questions of which one spoilt the answers of all: each by itself."""
         for name, question in questions:
             try:

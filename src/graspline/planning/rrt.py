@@ -42,7 +42,7 @@ util.setLogLevel(util.LOG_NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Way:
+class WaypointRoute:
     """Waypoints, (M, nu), joined by straight lines that touch nothing; the last is `goals[goal]`."""
 
     waypoints: Array
@@ -78,7 +78,7 @@ def plan_way(
     moving: Sequence[str],
     seed: int,
     checks: int = 20_000,
-) -> Way | NoWay:
+) -> WaypointRoute | NoWay:
     """A way from `start` (nu,) to any of `goals` (K, nu), on which no joints move but those named.
 
     Joints that do not carry the hand, such as jaw and head, go from where they are to where they are to be; they are
@@ -87,7 +87,7 @@ def plan_way(
     still = ~np.isin(world.robot.joints, moving)
     if (goals[:, still] != start[still]).any():
         raise WiringError(f"goals differ from the start in joints that may not move; these may: {', '.join(moving)}")
-    query = _Query(world, start, goals, still, checks)
+    query = _FreeSpaceQuery(world, start, goals, still, checks)
     collision = world.first_collision(start[None])
     if collision is not None:
         return NoWay(reason="start_in_collision", collisions=(collision,), checks=1, budget=checks)
@@ -100,14 +100,14 @@ def plan_way(
         return NoWay(reason="goals_in_collision", collisions=touching, checks=query.checks, budget=checks)
     for goal in open_goals:
         if query.free_between(start, goals[goal]):
-            return Way(waypoints=np.stack([start, goals[goal]]), goal=goal, checks=query.checks, by="line")
+            return WaypointRoute(waypoints=np.stack([start, goals[goal]]), goal=goal, checks=query.checks, by="line")
     found = _search(query, goals[open_goals], seed)
     if found is None:
         return NoWay(reason="not_found", collisions=touching, checks=query.checks, budget=checks)
     query.budget += int(_SHORTEN_SHARE * checks)
     found = _shorten(query, found, np.random.default_rng(seed % _SEEDS))
     goal = open_goals[int(np.flatnonzero((goals[open_goals] == found[-1]).all(axis=1))[0])]
-    return Way(waypoints=found, goal=goal, checks=query.checks, by="search")
+    return WaypointRoute(waypoints=found, goal=goal, checks=query.checks, by="search")
 
 
 def _touching(world: CollisionWorld, goals: Array) -> list[Collision]:
@@ -116,7 +116,7 @@ def _touching(world: CollisionWorld, goals: Array) -> list[Collision]:
     return [replace(collision, sample=index) for index, collision in found if collision is not None]
 
 
-class _Query:
+class _FreeSpaceQuery:
     """One question to a world: what may move, and how often was looked."""
 
     def __init__(self, world: CollisionWorld, start: Array, goals: Array, still: Flags, budget: int) -> None:
@@ -166,10 +166,10 @@ def _shares(steps: int) -> Array:
     return ((np.argsort(backwards) + 1) / steps)[:, None]
 
 
-class _Lines(base.MotionValidator):
+class _LineValidator(base.MotionValidator):
     """Lets OMPL ask whether a line is free."""
 
-    def __init__(self, information: base.SpaceInformation, query: _Query) -> None:
+    def __init__(self, information: base.SpaceInformation, query: _FreeSpaceQuery) -> None:
         super().__init__(information)
         self._query = query
 
@@ -177,14 +177,14 @@ class _Lines(base.MotionValidator):
         return self._query.free_between(self._query.row(first), self._query.row(second))
 
 
-def _search(query: _Query, goals: Array, seed: int) -> Array | None:
+def _search(query: _FreeSpaceQuery, goals: Array, seed: int) -> Array | None:
     """Waypoints by RRTConnect; start and goals are free."""
     with _SEEDING:
         util.RNG.setSeed(seed % _SEEDS + 1)
         space = _space(query)
         information = base.SpaceInformation(space)
         information.setStateValidityChecker(lambda state: query.free(query.row(state)))
-        information.setMotionValidator(_Lines(information, query))
+        information.setMotionValidator(_LineValidator(information, query))
         information.setup()
         problem = base.ProblemDefinition(information)
         problem.addStartState(query.state(space, query.start))
@@ -207,7 +207,7 @@ def _search(query: _Query, goals: Array, seed: int) -> Array | None:
     return rows
 
 
-def _space(query: _Query) -> base.RealVectorStateSpace:
+def _space(query: _FreeSpaceQuery) -> base.RealVectorStateSpace:
     """The joints that move, in metres."""
     bounds = base.RealVectorBounds(len(query.weights))
     for index, weight in enumerate(query.weights):
@@ -221,7 +221,7 @@ def _space(query: _Query) -> base.RealVectorStateSpace:
 class _Shortening:
     """A way that is replaced by another one whenever that takes less time and touches nothing."""
 
-    def __init__(self, query: _Query, rows: Array) -> None:
+    def __init__(self, query: _FreeSpaceQuery, rows: Array) -> None:
         self._query, self.rows = query, rows
         self._duration_s = self._timed(rows)
 
@@ -268,7 +268,7 @@ class _Shortening:
         return duration_s(self._query.world.robot, rows, corner_m=_CORNERS_M[1])
 
 
-def _shorten(query: _Query, rows: Array, random: np.random.Generator) -> Array:
+def _shorten(query: _FreeSpaceQuery, rows: Array, random: np.random.Generator) -> Array:
     """A way like this one without its detours."""
     shortening = _Shortening(query, rows)
     shortening.prune()
@@ -281,7 +281,7 @@ def _shorten(query: _Query, rows: Array, random: np.random.Generator) -> Array:
     return shortening.rows
 
 
-def timed(world: CollisionWorld, way: Way, *, speed: float = 1.0) -> Path | Collision:
+def timed(world: CollisionWorld, way: WaypointRoute, *, speed: float = 1.0) -> Path | Collision:
     """The way over time, its corners cut as widely as nothing is touched; or what is touched however they are cut."""
     *wider_m, least_m = _CORNERS_M
     for corner_m in wider_m:
@@ -291,7 +291,7 @@ def timed(world: CollisionWorld, way: Way, *, speed: float = 1.0) -> Path | Coll
     return _with_corners(world, way, speed, least_m)
 
 
-def _with_corners(world: CollisionWorld, way: Way, speed: float, corner_m: float) -> Path | Collision:
+def _with_corners(world: CollisionWorld, way: WaypointRoute, speed: float, corner_m: float) -> Path | Collision:
     path = through(world.robot, way.waypoints, speed=speed, corner_m=corner_m)
     collision = world.first_collision(world.between(path.positions), clearance_m=_KEPT * world.clearance_m)
     return path if collision is None else collision

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics.jaw import Opening
-from graspline.kinematics.workspace import MARGIN, STEP_M, Bounds, Workspace
+from graspline.kinematics.workspace import MARGIN, STEP_M, Workspace, WorkspaceBounds
 from graspline.reports.pages import page, table
 
 Array = NDArray[np.float64]
@@ -168,11 +168,11 @@ def _said(opening: Opening, position: float) -> str:
     return f"{1e3 * position:.0f} mm" if opening.slides else f"{np.rad2deg(position):.0f}°"
 
 
-def _row(name: str, bounds: Bounds) -> Sequence[str]:
+def _row(name: str, bounds: WorkspaceBounds) -> Sequence[str]:
     return name, *(f"{low:.3f} – {high:.3f} m" for low, high in (bounds.radius_m, bounds.height_m))
 
 
-def _section(workspace: Workspace, raw: Bounds) -> str:
+def _section(workspace: Workspace, raw: WorkspaceBounds) -> str:
     low = min(workspace.general.height_m[0], 0.0)
     far, high = workspace.general.radius_m[1], workspace.general.height_m[1]
     plot = _Plot((0.0, far + 0.05), (low - 0.03, high + 0.03), (1100, 1100))

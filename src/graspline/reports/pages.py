@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from graspline.campaigns.audit import MISTAKES, Audit, Tally
-from graspline.campaigns.campaign import Campaign, Cell
+from graspline.campaigns.audit import MISTAKES, Audit, ClaimTally
+from graspline.campaigns.campaign import Campaign, CampaignCell
 from graspline.episodes.statistics import rate_text
 from graspline.faults.catalogue import find_fault
 from graspline.wording import counted, quantity
@@ -76,7 +76,7 @@ def campaign_page(campaign: Campaign) -> str:
     return page(f"Campaign: {campaign.task}", [*body, "</table></div>"], _MATRIX)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: CampaignCell) -> str:
     if cell.idle:
         return f"<td class='idle' title='{escape(cell.idle, quote=True)}'>–</td>"
     verdicts = [f"recovered: {cell.count('recovered')}", *(f"{name}: {n}" for name, n in cell.failures.items())]
@@ -115,7 +115,7 @@ def audit_page(audit: Audit) -> str:
     return page(f"Audit: {audit.task}", [*body, "</table>"])
 
 
-def _tally(tally: Tally) -> str:
+def _tally(tally: ClaimTally) -> str:
     accepts = rate_text(tally.false_accepts, tally.asserted, 2)
     rejects = rate_text(tally.false_rejects, tally.truly, 2)
     bad = " class='bad'" if tally.false_accepts else ""

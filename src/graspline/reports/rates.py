@@ -20,7 +20,7 @@ _COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")
 
 
 @dataclass(slots=True, kw_only=True)
-class Point:
+class RatePoint:
     """Objects sent at one speed and density, and what became of them: in ground truth, and as the task reports it."""
 
     speed_m_s: float
@@ -79,10 +79,10 @@ def measure(
     lanes: int,
     stop: Callable[[], bool] = lambda: False,
     after_tick: Callable[[Engine], None] | None = None,
-) -> Iterator[tuple[Point, Episode]]:
+) -> Iterator[tuple[RatePoint, Episode]]:
     """Play `episodes` episodes at each speed and density; yields each point with the episode that was added to it."""
     for speed, density in points:
-        point = Point(speed_m_s=speed, density_per_m=density)
+        point = RatePoint(speed_m_s=speed, density_per_m=density)
         settings = parameters(speed, density)
         scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
         for episode in run_scenarios(scenarios, lanes=lanes, stop=stop, after_tick=after_tick):

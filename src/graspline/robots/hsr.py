@@ -168,7 +168,7 @@ _KINDS = {"slide": mujoco.mjtJoint.mjJNT_SLIDE, "hinge": mujoco.mjtJoint.mjJNT_H
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class RoundCollider:
     """Something round that touches: the ends of its middle line and its radius, mm in the link's frame."""
 
     body: str
@@ -180,7 +180,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class BoxCollider:
     """Something square that touches, from corner to corner, mm in the link's frame."""
 
     body: str
@@ -192,27 +192,27 @@ class Block:
 _CAPSULE = mujoco.mjtGeom.mjGEOM_CAPSULE
 # The base hangs above the floor, which its wheels, that are not there, would touch.
 PARTS = (
-    Part(body="base", name="base_bumper", start=(0, 0, 30), end=(0, 0, 150), radius=215),
-    Part(body="base", name="base_deck", start=(0, 0, 150), end=(0, 0, 268), radius=182),
-    Part(body="neck", name="neck_post", start=(0, 0, -25), end=(0, 0, 30), radius=48),
-    Part(body="shoulder", name="shoulder_barrel", start=(141, 8, 0), end=(141, 46, 0), radius=50),
-    Part(body="upper_arm", name="upper_arm_hub", start=(0, -30, 0), end=(0, 34, 0), radius=50),
-    Part(body="upper_arm", name="upper_arm_tube", start=(2, 0, 40), end=(5, 0, 185), radius=42, kind=_CAPSULE),
-    Part(body="forearm", name="forearm_drum", start=(0, 0, -118), end=(0, 0, -10), radius=43),
-    Part(body="wrist", name="wrist_barrel", start=(0, -43, 0), end=(0, 43, 0), radius=40),
-    Part(body="flange", name="flange_drum", start=(0, 0, 30), end=(0, 0, 76), radius=37),
+    RoundCollider(body="base", name="base_bumper", start=(0, 0, 30), end=(0, 0, 150), radius=215),
+    RoundCollider(body="base", name="base_deck", start=(0, 0, 150), end=(0, 0, 268), radius=182),
+    RoundCollider(body="neck", name="neck_post", start=(0, 0, -25), end=(0, 0, 30), radius=48),
+    RoundCollider(body="shoulder", name="shoulder_barrel", start=(141, 8, 0), end=(141, 46, 0), radius=50),
+    RoundCollider(body="upper_arm", name="upper_arm_hub", start=(0, -30, 0), end=(0, 34, 0), radius=50),
+    RoundCollider(body="upper_arm", name="upper_arm_tube", start=(2, 0, 40), end=(5, 0, 185), radius=42, kind=_CAPSULE),
+    RoundCollider(body="forearm", name="forearm_drum", start=(0, 0, -118), end=(0, 0, -10), radius=43),
+    RoundCollider(body="wrist", name="wrist_barrel", start=(0, -43, 0), end=(0, 43, 0), radius=40),
+    RoundCollider(body="flange", name="flange_drum", start=(0, 0, 30), end=(0, 0, 76), radius=37),
 )
 BLOCKS = (
-    Block(body="base", name="base_column", low=(-165, -105, 268), high=(12, 105, 665)),
-    Block(body="torso", name="torso_mast", low=(-60, -52, -470), high=(46, 52, -140)),
-    Block(body="torso", name="torso_chest", low=(-168, -108, -140), high=(52, 108, -22)),
+    BoxCollider(body="base", name="base_column", low=(-165, -105, 268), high=(12, 105, 665)),
+    BoxCollider(body="torso", name="torso_mast", low=(-60, -52, -470), high=(46, 52, -140)),
+    BoxCollider(body="torso", name="torso_chest", low=(-168, -108, -140), high=(52, 108, -22)),
     # The face leans back.
-    Block(body="head", name="head_chin", low=(-140, -108, -34), high=(46, 108, 60)),
-    Block(body="head", name="head_face", low=(-140, -108, 60), high=(26, 108, 118)),
-    Block(body="head", name="head_brow", low=(-140, -108, 118), high=(-10, 108, 193)),
-    Block(body="head", name="head_crest", low=(-128, -95, 192), high=(-78, 95, 252)),
-    Block(body="shoulder", name="shoulder_carriage", low=(48, -46, -90), high=(100, 52, 15)),
-    Block(body="shoulder", name="shoulder_bracket", low=(100, 8, -52), high=(141, 46, 52)),
+    BoxCollider(body="head", name="head_chin", low=(-140, -108, -34), high=(46, 108, 60)),
+    BoxCollider(body="head", name="head_face", low=(-140, -108, 60), high=(26, 108, 118)),
+    BoxCollider(body="head", name="head_brow", low=(-140, -108, 118), high=(-10, 108, 193)),
+    BoxCollider(body="head", name="head_crest", low=(-128, -95, 192), high=(-78, 95, 252)),
+    BoxCollider(body="shoulder", name="shoulder_carriage", low=(48, -46, -90), high=(100, 52, 15)),
+    BoxCollider(body="shoulder", name="shoulder_bracket", low=(100, 8, -52), high=(141, 46, 52)),
 )
 # Siblings and second neighbours that pass each other closely, or are built into each other.
 APART = (("torso", "shoulder"), ("torso", "head"), ("base", "head"), ("forearm", "flange"))

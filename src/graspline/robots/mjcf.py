@@ -19,7 +19,7 @@ from graspline.robots.extents import footprint_of, levers_of
 from graspline.robots.fingers import FingerNames, Fingers, Linkage, hand_of, jaw_law_of, measure_fingers
 from graspline.robots.model_reading import read_model, read_spec
 from graspline.robots.robot import JawLaw, JointLimits, Robot, Servo
-from graspline.robots.servo_reading import Gains, Loads, gains_of, loads_of
+from graspline.robots.servo_reading import Loads, ServoGains, gains_of, loads_of
 
 Array = NDArray[np.float64]
 
@@ -195,7 +195,7 @@ def _finger_problems(fingers: Fingers, jaw: str) -> list[str]:
     return []
 
 
-def _servo(description: RobotDescription, gains: Gains, model: mujoco.MjModel) -> Servo:
+def _servo(description: RobotDescription, gains: ServoGains, model: mujoco.MjModel) -> Servo:
     dofs = [int(model.joint(each).dofadr[0]) for each in (*description.joints.arm, description.joints.jaw)]
     return Servo(
         # The jaw's may still be open when its model is measured.
@@ -207,7 +207,9 @@ def _servo(description: RobotDescription, gains: Gains, model: mujoco.MjModel) -
     )
 
 
-def _gripping(gains: Gains, description: RobotDescription, rate: float, jaw_unit: float, loads: Loads) -> Gains:
+def _gripping(
+    gains: ServoGains, description: RobotDescription, rate: float, jaw_unit: float, loads: Loads
+) -> ServoGains:
     """The jaw's servo presses as hard as asked for when it is sent a usual squeeze past contact."""
     given, kp, kv, force = description.servos, gains.kp.copy(), gains.kv.copy(), gains.force.copy()
     if given.kp is None:
@@ -220,17 +222,17 @@ def _gripping(gains: Gains, description: RobotDescription, rate: float, jaw_unit
         moved = max(2 * float(loads.inertia[-1]), kp[-1] / _STIFFEST_RAD_S**2)
         kv[-1] = 2 * np.sqrt(kp[-1] * moved)
     force = np.where(np.isnan(force), kp, force)
-    return Gains(kp=kp, kv=kv, force=force, filter_s=gains.filter_s)
+    return ServoGains(kp=kp, kv=kv, force=force, filter_s=gains.filter_s)
 
 
-def _armature(gains: Gains, joints: tuple[str, ...], loads: Loads) -> dict[str, float]:
+def _armature(gains: ServoGains, joints: tuple[str, ...], loads: Loads) -> dict[str, float]:
     """Inertia that joints lack for servos as stiff as theirs."""
     lacking = gains.kp / _STIFFEST_RAD_S**2 - loads.least_inertia
     return {joint: float(more) for joint, more in zip(joints, lacking, strict=True) if more > 0}
 
 
 def _limits(
-    model: mujoco.MjModel, description: RobotDescription, gains: Gains, loads: Loads, law: JawLaw, rate: float
+    model: mujoco.MjModel, description: RobotDescription, gains: ServoGains, loads: Loads, law: JawLaw, rate: float
 ) -> JointLimits:
     joints = (*description.joints.arm, description.joints.jaw)
     low, high = np.array([model.joint(each).range for each in joints]).T

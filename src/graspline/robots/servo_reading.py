@@ -33,7 +33,7 @@ class Loads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gains:
+class ServoGains:
     """Of n joints in the order of commands; NaN where nothing says."""
 
     kp: Array
@@ -68,7 +68,7 @@ def loads_of(model: mujoco.MjModel, joints: tuple[str, ...], home: Array) -> Loa
     )
 
 
-def gains_in(model: mujoco.MjModel, joints: tuple[str, ...]) -> Gains:
+def gains_in(model: mujoco.MjModel, joints: tuple[str, ...]) -> ServoGains:
     """What the model's actuators say: position servos on the joints, or on tendons over them."""
     kp, kv, force = (np.full(len(joints), np.nan) for _ in range(3))
     filters = [0.0]
@@ -100,7 +100,7 @@ def gains_in(model: mujoco.MjModel, joints: tuple[str, ...]) -> Gains:
                 limits.append(float(np.abs(model.actuator_ctrlrange[actuator]).max() * abs(gain[0] * lever)))
         if np.isfinite(min(limits)):
             force[index] = min(limits)
-    return Gains(kp=kp, kv=kv, force=force, filter_s=max(filters))
+    return ServoGains(kp=kp, kv=kv, force=force, filter_s=max(filters))
 
 
 def lever_of(model: mujoco.MjModel, actuator: int, joint: int) -> float:
@@ -120,7 +120,7 @@ def lever_of(model: mujoco.MjModel, actuator: int, joint: int) -> float:
     return gear * float(np.abs(model.wrap_prm[first : first + count]).sum())
 
 
-def gains_of(reading: Reading, description: RobotDescription, loads: Loads, name: str) -> Gains:
+def gains_of(reading: Reading, description: RobotDescription, loads: Loads, name: str) -> ServoGains:
     """Gains of every joint. Raises InputError that says what to give where neither the model nor anything else says.
 
     The jaw's stiffness is left open: it follows from the force of a grip.
@@ -146,7 +146,7 @@ def gains_of(reading: Reading, description: RobotDescription, loads: Loads, name
     # Near critical damping, where neither says.
     kv = np.where(np.isnan(found.kv) | (found.kv <= 0), 2 * np.sqrt(found.kp * loads.inertia), found.kv)
     force = np.where(np.isnan(found.force), _MOST_OFF * found.kp, found.force)
-    return Gains(kp=found.kp, kv=kv, force=force, filter_s=found.filter_s)
+    return ServoGains(kp=found.kp, kv=kv, force=force, filter_s=found.filter_s)
 
 
 def proposed(loads: Loads, force: Array) -> tuple[list[float], list[float], list[float]]:

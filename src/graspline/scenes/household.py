@@ -24,7 +24,7 @@ _CREAM: Rgb = (0.92, 0.89, 0.82)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ItemPart:
     """A piece of an item, upright in its frame. The first of an item is its main body and has no name of its own."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Item:
     shape: ObjectShape
     half_extents_m: Vector
     mass_kg: float
-    parts: tuple[Part, ...]
+    parts: tuple[ItemPart, ...]
     grasps: tuple[AnnotatedGrasp, ...] = ()
 
     @property
@@ -57,7 +57,7 @@ class Item:
         """Whether grasps of it are known."""
         return bool(self.grasps)
 
-    def geom(self, part: Part) -> str:
+    def geom(self, part: ItemPart) -> str:
         """The name of a part's geom."""
         return f"{self.name}_{part.name}" if part.name else self.name
 
@@ -65,7 +65,7 @@ class Item:
 def _carton(name: str, size_m: Vector, mass_kg: float, rgb: Rgb, stripe: Rgb) -> Item:
     """A box with a stripe around it."""
     x, y, z = (each / 2 for each in size_m)
-    band = Part(
+    band = ItemPart(
         name="stripe",
         shape="box",
         half_extents_m=(x + 0.0003, y + 0.0003, 0.12 * z),
@@ -78,7 +78,7 @@ def _carton(name: str, size_m: Vector, mass_kg: float, rgb: Rgb, stripe: Rgb) ->
         shape="box",
         half_extents_m=(x, y, z),
         mass_kg=mass_kg,
-        parts=(Part(shape="box", half_extents_m=(x, y, z), rgb=rgb), band),
+        parts=(ItemPart(shape="box", half_extents_m=(x, y, z), rgb=rgb), band),
         grasps=grasps_of_box((x, y, z)),
     )
 
@@ -87,7 +87,7 @@ def _can(name: str, diameter_m: float, height_m: float, mass_kg: float, rgb: Rgb
     """A cylinder with rims of tin."""
     radius, half = diameter_m / 2, height_m / 2
     rims = (
-        Part(
+        ItemPart(
             name=where,
             shape="cylinder",
             half_extents_m=(radius + 0.0003, radius + 0.0003, 0.003),
@@ -102,7 +102,7 @@ def _can(name: str, diameter_m: float, height_m: float, mass_kg: float, rgb: Rgb
         shape="cylinder",
         half_extents_m=(radius, radius, half),
         mass_kg=mass_kg,
-        parts=(Part(shape="cylinder", half_extents_m=(radius, radius, half), rgb=rgb), *rims),
+        parts=(ItemPart(shape="cylinder", half_extents_m=(radius, radius, half), rgb=rgb), *rims),
         grasps=grasps_of_cylinder(radius, -half, half, -half),
     )
 
@@ -112,8 +112,8 @@ def _bottle(name: str, mass_kg: float, rgb: Rgb, cap: Rgb) -> Item:
     radius, half, body = 0.033, 0.108, 0.075
     top = 2 * body - half
     parts = (
-        Part(shape="cylinder", half_extents_m=(radius, radius, body), rgb=rgb, position_m=(0.0, 0.0, body - half)),
-        Part(
+        ItemPart(shape="cylinder", half_extents_m=(radius, radius, body), rgb=rgb, position_m=(0.0, 0.0, body - half)),
+        ItemPart(
             name="shoulder",
             shape="ball",
             half_extents_m=(radius, radius, 0.03),
@@ -121,10 +121,10 @@ def _bottle(name: str, mass_kg: float, rgb: Rgb, cap: Rgb) -> Item:
             position_m=(0.0, 0.0, top),
             solid=False,
         ),
-        Part(
+        ItemPart(
             name="neck", shape="cylinder", half_extents_m=(0.013, 0.013, 0.024), rgb=rgb, position_m=(0, 0, top + 0.024)
         ),
-        Part(
+        ItemPart(
             name="cap", shape="cylinder", half_extents_m=(0.015, 0.015, 0.009), rgb=cap, position_m=(0, 0, half - 0.009)
         ),
     )
@@ -144,9 +144,9 @@ def _mug(name: str, mass_kg: float, rgb: Rgb) -> Item:
     radius, half = 0.040, 0.047
     arm, out = (0.016, 0.006, 0.006), radius + 0.012
     handle = (
-        Part(name="handle_top", shape="box", half_extents_m=arm, rgb=rgb, position_m=(out, 0.0, 0.026)),
-        Part(name="handle_low", shape="box", half_extents_m=arm, rgb=rgb, position_m=(out, 0.0, -0.024)),
-        Part(
+        ItemPart(name="handle_top", shape="box", half_extents_m=arm, rgb=rgb, position_m=(out, 0.0, 0.026)),
+        ItemPart(name="handle_low", shape="box", half_extents_m=arm, rgb=rgb, position_m=(out, 0.0, -0.024)),
+        ItemPart(
             name="handle",
             shape="box",
             half_extents_m=(0.005, 0.006, 0.031),
@@ -154,7 +154,7 @@ def _mug(name: str, mass_kg: float, rgb: Rgb) -> Item:
             position_m=(radius + 0.027, 0.0, 0.001),
         ),
     )
-    inside = Part(
+    inside = ItemPart(
         name="inside",
         shape="cylinder",
         half_extents_m=(radius - 0.004, radius - 0.004, 0.0005),
@@ -167,13 +167,13 @@ def _mug(name: str, mass_kg: float, rgb: Rgb) -> Item:
         shape="cylinder",
         half_extents_m=(radius, radius, half),
         mass_kg=mass_kg,
-        parts=(Part(shape="cylinder", half_extents_m=(radius, radius, half), rgb=rgb), *handle, inside),
+        parts=(ItemPart(shape="cylinder", half_extents_m=(radius, radius, half), rgb=rgb), *handle, inside),
         # The palm opposite the handle, and fingers clear of it.
         grasps=grasps_of_cylinder(radius, -half, half, -half, turn_rad=(-0.9, 0.9)),
     )
 
 
-def _ball(name: str, diameter_m: float, mass_kg: float, rgb: Rgb, *parts: Part) -> Item:
+def _ball(name: str, diameter_m: float, mass_kg: float, rgb: Rgb, *parts: ItemPart) -> Item:
     radius = diameter_m / 2
     half = (radius, radius, radius)
     return Item(
@@ -181,12 +181,12 @@ def _ball(name: str, diameter_m: float, mass_kg: float, rgb: Rgb, *parts: Part) 
         shape="ball",
         half_extents_m=half,
         mass_kg=mass_kg,
-        parts=(Part(shape="ball", half_extents_m=half, rgb=rgb), *parts),
+        parts=(ItemPart(shape="ball", half_extents_m=half, rgb=rgb), *parts),
         grasps=grasps_of_ball(radius),
     )
 
 
-_STEM = Part(
+_STEM = ItemPart(
     name="stem",
     shape="cylinder",
     half_extents_m=(0.002, 0.002, 0.004),
@@ -211,7 +211,7 @@ def unknown_item(name: str, shape: ObjectShape, half_extents_m: Vector, rgb: Rgb
     """Something plain without annotated grasps, as heavy as a packet of food of its size."""
     x, y, z = half_extents_m
     mass = min(max(_UNKNOWN_KG_M3 * 8 * x * y * z, 0.1), 0.6)
-    part = Part(shape=shape, half_extents_m=half_extents_m, rgb=rgb)
+    part = ItemPart(shape=shape, half_extents_m=half_extents_m, rgb=rgb)
     return Item(name=name, shape=shape, half_extents_m=half_extents_m, mass_kg=mass, parts=(part,))
 
 

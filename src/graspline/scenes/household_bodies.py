@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 
 from graspline.scenes.furniture import SURFACE_SOLREF
-from graspline.scenes.household import ITEMS, Item, Part
+from graspline.scenes.household import ITEMS, Item, ItemPart
 from graspline.scenes.scene import VISUAL_CONTYPE, SceneObject
 from graspline.scenes.variation import Edit, box_of, cylinder_of
 
@@ -39,7 +39,7 @@ def add_items(spec: mujoco.MjSpec) -> tuple[SceneObject, ...]:
     )
 
 
-def _add_part(body: mujoco.MjsBody, item: Item, part: Part) -> None:
+def _add_part(body: mujoco.MjsBody, item: Item, part: ItemPart) -> None:
     x, y, z = part.half_extents_m
     # Contacts of spheres are exact, those of ellipsoids are searched for.
     kind = mujoco.mjtGeom.mjGEOM_SPHERE if part.shape == "ball" and x == y == z else _GEOMS[part.shape]

@@ -28,7 +28,7 @@ from graspline.tasks.task import Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class ListenAddress:
     """Where to listen, and how else that is called."""
 
     host: str
@@ -42,10 +42,10 @@ class Hosted:
 
     address: str
     panel: Panel
-    house: House
+    house: SessionHost
 
 
-class House:
+class SessionHost:
     """The session of now; another task means another session."""
 
     def __init__(self, task: Task[Any], parameters: Parameters, seed: int, archive: Archive) -> None:
@@ -115,7 +115,7 @@ def hosted(
     parameters: Parameters,
     seed: int,
     archive: Archive,
-    way: Way,
+    way: ListenAddress,
     say: Callable[[str], object] = lambda step: None,
 ) -> Iterator[Hosted]:
     """Everything up and answering; closed in the end, the arm first. `say` is called with each step as it begins."""
@@ -124,7 +124,7 @@ def hosted(
         stack.callback(front.close)
         front.files["/"] = with_overlay(front.files["/"])
         say("starting the simulation")
-        house = House(task, parameters, seed, archive)
+        house = SessionHost(task, parameters, seed, archive)
         stack.callback(house.close)
         say("preparing the page")
         bench = Bench(

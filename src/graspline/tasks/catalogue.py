@@ -26,7 +26,7 @@ True
 """
 
 
-class Listed(NamedTuple):
+class TaskEntry(NamedTuple):
     """A task as lists show it."""
 
     name: str
@@ -57,16 +57,16 @@ def origin_of(task: Task[Any]) -> Origin:
     return TASKS.origin_of(task.name, task, tuple(modules))
 
 
-def listed() -> list[Listed]:
+def listed() -> list[TaskEntry]:
     """Every installed task; one that has to be imported for its summary and cannot be says why instead."""
     return [_listed(name) for name in TASKS]
 
 
-def _listed(name: str) -> Listed:
+def _listed(name: str) -> TaskEntry:
     try:
         known = TASKS.literals(name)
         if "summary" in known or "sentence" in known:
-            return Listed(name, known.get("summary") or known["sentence"], known.get("robot", ""))
-        return Listed(name, TASKS[name].summary)
+            return TaskEntry(name, known.get("summary") or known["sentence"], known.get("robot", ""))
+        return TaskEntry(name, TASKS[name].summary)
     except GrasplineError as error:
-        return Listed(name, f"cannot be used: {error}")
+        return TaskEntry(name, f"cannot be used: {error}")

@@ -33,13 +33,13 @@ from graspline.scenes.randomization import TableRandomization
 from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
 from graspline.tasks.on_robot import OnRobot
-from graspline.tasks.sampling import Tally
+from graspline.tasks.sampling import RefusalCounter
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, reached_ring_m, sample_block
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
 from graspline.tasks.stages.ready import HELD_CLAIMS, PICK
 from graspline.tasks.stages.sight import UNSEEN, Eye, eye_of
 from graspline.tasks.stages.verify import watched
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness, in_hand
+from graspline.tasks.task import Claim, Claims, Draw, GoalSample, PolicyRules, Probe, Snapshot, Task, in_hand
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ CLAIMS = {
 }
 
 
-class CubeParameters(Parameters):
+class CubeRanges(Parameters):
     """The cube and where it may lie."""
 
     edge_m: Range = Field(default=Range(0.020, 0.040), ge=0.015, le=0.050, description="edge of the cube")
@@ -137,7 +137,7 @@ class LiftCube(OnRobot):
 
     scaled = ("cube.radius_m",)
 
-    cube: CubeParameters = CubeParameters()
+    cube: CubeRanges = CubeRanges()
     perception: Perception = Perception()
     jaw: CubeJaw = CubeJaw()
     reach: CubeReach = CubeReach()
@@ -150,7 +150,7 @@ class LiftCube(OnRobot):
 
 
 def raised_in_hand(
-    window: tuple[Witness, ...], lay_at_m: float, goal: GoalParameters, error_m: float = 0.0
+    window: tuple[GoalSample, ...], lay_at_m: float, goal: GoalParameters, error_m: float = 0.0
 ) -> Evidence:
     """The goal, written once: over a short window the cube is up, between the pads, and still.
 
@@ -169,12 +169,12 @@ def raised_in_hand(
     )
 
 
-def _speed(window: tuple[Witness, ...], objects: Array, error_m: float) -> tuple[float, float]:
+def _speed(window: tuple[GoalSample, ...], objects: Array, error_m: float) -> tuple[float, float]:
     """Speed over the window and its standard error: fitted through sightings, or as the only witness has it."""
     return (window[0].speed_m_s, 0.0) if len(window) == 1 else fitted_speed(_times(window), objects, error_m)
 
 
-def _times(window: tuple[Witness, ...]) -> Array:
+def _times(window: tuple[GoalSample, ...]) -> Array:
     return np.array([each.time_s for each in window])
 
 
@@ -188,7 +188,7 @@ def verify(
     replies, seen = found[0], found[1][target]
     tools_m = [pads_middle_m(robot, each) for each in replies]
     window = tuple(
-        Witness(object_m=each.position_m, speed_m_s=np.nan, tool_m=tool_m, time_s=reply.time_s)
+        GoalSample(object_m=each.position_m, speed_m_s=np.nan, tool_m=tool_m, time_s=reply.time_s)
         for reply, each, tool_m in zip(replies, seen, tools_m, strict=True)
     )
     error_m = seen[-1].position_sigma_m
@@ -306,7 +306,7 @@ def _in_base(robot: Robot, x: float, y: float, edge: float) -> bool:
 @together
 def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies, within a bounded number of samples."""
-    tally = Tally("scene", MAX_SAMPLES, _DECIDED_BY)
+    tally = RefusalCounter("scene", MAX_SAMPLES, _DECIDED_BY)
     distractors = parameters.randomize.distractors
     count = distractors.count(random)
     while True:
@@ -366,7 +366,7 @@ def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
 def judge(parameters: LiftCube, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal by ground truth: the cube is held above the table."""
     cube = truth.objects[CUBE]
-    seen = Witness(object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s)
+    seen = GoalSample(object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s)
     return raised_in_hand((seen,), float(cube.start_position_m[2]), parameters.goal)
 
 

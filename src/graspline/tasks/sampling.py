@@ -16,16 +16,16 @@ REPORT_EVERY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class StopPoint:
     """What a search asks that plans nothing together with others: between two tries its caller may stop it."""
 
     @classmethod
-    def answered(cls, asked: Sequence[Pause]) -> Sequence[None]:
+    def answered(cls, asked: Sequence[StopPoint]) -> Sequence[None]:
         """The answers to pauses: nothing."""
         return [None] * len(asked)
 
 
-class Tally:
+class RefusalCounter:
     """Refusals of one search by the name of the check; counted, so that the same search always ends in the same way."""
 
     def __init__(self, what: str, tries: int, parameters: Mapping[str, str]) -> None:

@@ -64,7 +64,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class GoalSample:
     """One instant of object and hand, by estimate or by truth: what a goal judges."""
 
     object_m: Array
@@ -75,7 +75,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class ObjectTruth:
     """One object or place as the simulator knows it; what is not a number after a divergence stays nan."""
 
     position_m: Array
@@ -98,8 +98,8 @@ class Snapshot:
     ...     return (at_least("raised", cube.position_m[2] - cube.start_position_m[2], 0.05, "m"),)
     """
 
-    objects: Mapping[str, Thing]
-    places: Mapping[str, Thing]
+    objects: Mapping[str, ObjectTruth]
+    places: Mapping[str, ObjectTruth]
     # The midpoint between the pads, and the hand's orientation.
     tool_m: Array
     tool_quaternion: Array

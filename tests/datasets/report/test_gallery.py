@@ -12,13 +12,13 @@ from PIL import Image
 
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.report.gallery import choose, sheet_of, spread
-from graspline.datasets.report.summary import Told, summarise
+from graspline.datasets.report.summary import ReportedEpisode, summarise
 from graspline.errors import DatasetProblem
 
 
-def told(index: int, kind: str) -> Told:
+def told(index: int, kind: str) -> ReportedEpisode:
     row: dict[str, Any] = {"episode_index": index, "success": kind != "failed", "recovered": kind == "recovered"}
-    return Told(
+    return ReportedEpisode(
         row=row,
         entries=(),
         taken=Counter(),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 from graspline.datasets.report.heatmap import heat_map, outcome_map
-from graspline.datasets.report.summary import Spot
+from graspline.datasets.report.summary import TableObject
 from graspline.kinematics.table_reach import table_reach
 from graspline.robots.so101 import SO101
 
@@ -12,11 +12,13 @@ assert _around is not None
 AROUND = _around
 
 
-def spot(x_m: float, y_m: float, radius_m: float = 0.0) -> Spot:
-    return Spot(name="<thing>", x_m=x_m, y_m=y_m, radius_m=radius_m)
+def spot(x_m: float, y_m: float, radius_m: float = 0.0) -> TableObject:
+    return TableObject(name="<thing>", x_m=x_m, y_m=y_m, radius_m=radius_m)
 
 
-def drawn(*targets: Spot, failed: tuple[Spot, ...] = (), places: tuple[Spot, ...] = ()) -> ElementTree.Element:
+def drawn(
+    *targets: TableObject, failed: tuple[TableObject, ...] = (), places: tuple[TableObject, ...] = ()
+) -> ElementTree.Element:
     return ElementTree.fromstring(heat_map(targets, failed, places, AROUND))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.datasets.teachability.demonstrations import Demonstrations, Grasps
-from graspline.datasets.teachability.hand import Hand
+from graspline.datasets.teachability.hand import HandRoll
 from graspline.datasets.teachability.scenes import SceneStart, StartObject
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def grasps_of(yaws_rad: Array, headings_rad: Array, *, apart_mm: float = 1.0, pe
     objects = [cube(apart_mm * number, float(yaw), period_rad=period_rad) for number, yaw in enumerate(yaws_rad)]
     zeros = np.zeros(count)
     return Grasps(
-        hand=Hand(roll=ROLL, lower_deg=-160.0, upper_deg=160.0, axis=DOWN, closing=np.array([1.0, 0.0, 0.0])),
+        hand=HandRoll(roll=ROLL, lower_deg=-160.0, upper_deg=160.0, axis=DOWN, closing=np.array([1.0, 0.0, 0.0])),
         episodes=np.arange(count),
         frames=np.arange(count) * FRAMES + GRASP,
         scenes=[scene_of(each) for each in objects],

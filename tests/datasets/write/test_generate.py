@@ -16,7 +16,7 @@ from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.rows import Rejected, rejected_in, rejected_of
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.write.episode_files import LaidOut, lay_out
-from graspline.datasets.write.generate import Tally, generate
+from graspline.datasets.write.generate import GenerationProgress, generate
 from graspline.datasets.write.jobs import Attempts, Drawing, Drawn, do
 from graspline.datasets.write.pool import Order, block_for_each
 from graspline.episodes.workers import Filled
@@ -150,7 +150,7 @@ def test_stopped_after_every_episode_it_ends_the_same(made: Path, tmp_path: Path
     class Stop(Exception):
         pass
 
-    def stop(tally: Tally, row: object) -> None:
+    def stop(tally: GenerationProgress, row: object) -> None:
         raise Stop
 
     for committed in range(1, EPISODES + 1):
@@ -247,7 +247,7 @@ def test_gone_on_with_after_what_was_not_certified_nothing_is_forgotten(drawn: D
     class Stop(Exception):
         pass
 
-    def stop(tally: Tally, row: object) -> None:
+    def stop(tally: GenerationProgress, row: object) -> None:
         raise Stop
 
     def pool() -> PartsPool:
@@ -271,7 +271,7 @@ def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, dr
 
     committed = [0]
 
-    def count(tally: Tally, row: object) -> None:
+    def count(tally: GenerationProgress, row: object) -> None:
         committed[0] = tally.committed
 
     pool = Watched(size, 1, scripted(drawn, lambda seed: True))

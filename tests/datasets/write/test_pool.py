@@ -22,7 +22,7 @@ from graspline.datasets.format.recording import Recording
 from graspline.datasets.write.jobs import Attempts, attempt, do
 from graspline.datasets.write.pool import LocalPool
 from graspline.episodes.processes import environment
-from graspline.episodes.workers import Failure, filled, raise_failure
+from graspline.episodes.workers import WorkerFailure, filled, raise_failure
 from graspline.errors import EnvironmentProblem, InputError
 
 from ..conftest import cube_settings
@@ -170,7 +170,7 @@ def runs(pid: int) -> bool:
 def test_what_goes_wrong_in_a_worker_is_raised_here_as_what_it_is() -> None:
     bad = Attempts(settings=cube_settings(faults=("no-such-fault@lift",)), seeds=(0,))
     failure = filled(bad, do)
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, WorkerFailure)
     with pytest.raises(InputError, match="unknown fault 'no-such-fault'"):
         raise_failure(failure)
 

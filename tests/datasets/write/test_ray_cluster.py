@@ -15,7 +15,7 @@ import pytest
 import graspline.datasets.write.ray_cluster
 from graspline.datasets.write.jobs import Attempts, do
 from graspline.datasets.write.ray_cluster import RayPool
-from graspline.episodes.workers import Failure, filled
+from graspline.episodes.workers import WorkerFailure, filled
 from graspline.errors import EnvironmentProblem, InputError
 
 from ..conftest import cube_settings
@@ -112,7 +112,7 @@ def test_a_node_of_another_version_is_refused() -> None:
     settings: Any = cube_settings()
     object.__setattr__(settings, "graspline", "0.0.1")
     failure = graspline.datasets.write.ray_cluster._fill(Attempts(settings=settings, seeds=(3,)))
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, WorkerFailure)
     assert failure.kind is EnvironmentProblem
     assert "needed: 0.0.1 on" in failure.message
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.parameters import build
-from graspline.perception.colour.coloured_objects import Thing, see_things
+from graspline.perception.colour.coloured_objects import FittedObject, see_things
 from graspline.perception.colour.expected_objects import is_hidden, see_near
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.picture import Picture
@@ -84,7 +84,7 @@ def scattered(seed: int) -> dict[str, Lying]:
     }
 
 
-def off(thing: Thing, placed: Lying) -> tuple[float, float, float]:
+def off(thing: FittedObject, placed: Lying) -> tuple[float, float, float]:
     """How far off it is seen: in sigmas of place and of heading, and as a share of its size."""
     x, y, _ = thing.position_m
     place = float(np.hypot(x - placed.x_m, y - placed.y_m)) / thing.position_sigma_m

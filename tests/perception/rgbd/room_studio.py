@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import head_camera
 from graspline.perception.core.beliefs import Belief
-from graspline.perception.rgbd.planes import Within
+from graspline.perception.rgbd.planes import SearchBox
 from graspline.perception.rgbd.recognition import KnownModel
 from graspline.perception.rgbd.tabletop import Tabletop, see_tabletop
 from graspline.rendering.choose import open_renderer
@@ -55,7 +55,7 @@ def fitting_of(level: str) -> Fitting:
     return next(each for each in FITTINGS if level in [one.name for one in each.levels])
 
 
-def around(level: str, margin_m: float = 0.1) -> Within:
+def around(level: str, margin_m: float = 0.1) -> SearchBox:
     """Where a level is looked for."""
     fitting = fitting_of(level)
     found = fitting.level(level)
@@ -63,7 +63,7 @@ def around(level: str, margin_m: float = 0.1) -> Within:
     half_x, half_y = found.half_extents_m
     corners = np.stack([fitting.in_world((x + a * half_x, y + b * half_y, z)) for a in (-1, 1) for b in (-1, 1)])
     low, high = (corners.min(axis=0) - margin_m).tolist(), (corners.max(axis=0) + margin_m).tolist()
-    return Within(low_m=(low[0], low[1], low[2] + 0.04), high_m=(high[0], high[1], high[2] - 0.04))
+    return SearchBox(low_m=(low[0], low[1], low[2] + 0.04), high_m=(high[0], high[1], high[2] - 0.04))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

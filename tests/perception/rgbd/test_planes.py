@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from graspline.perception.rgbd.clouds import view_of
-from graspline.perception.rgbd.planes import NoPlane, Plane, Within, expected_inverse, find_plane
+from graspline.perception.rgbd.planes import NoPlane, Plane, SearchBox, expected_inverse, find_plane
 
 from .depth_pictures import CAMERA_M, R_OC, TABLE_M, picture_of, plane_depth, table_depth
 
-AROUND_TABLE = Within(low_m=(0.3, -1.0, 0.6), high_m=(2.0, 1.0, 0.85))
-ANYWHERE = Within(low_m=(-9.0, -9.0, -1.0), high_m=(9.0, 9.0, 3.0))
+AROUND_TABLE = SearchBox(low_m=(0.3, -1.0, 0.6), high_m=(2.0, 1.0, 0.85))
+ANYWHERE = SearchBox(low_m=(-9.0, -9.0, -1.0), high_m=(9.0, 9.0, 3.0))
 
 
 def test_a_table_is_found_to_a_fraction_of_a_millimetre() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from graspline.perception.rgbd.clouds import view_of
-from graspline.perception.rgbd.planes import Plane, Within
+from graspline.perception.rgbd.planes import Plane, SearchBox
 from graspline.perception.rgbd.surfaces import Surface, surface_of
 
 from .depth_pictures import CAMERA_M, HEIGHT, R_OC, TABLE_M, WIDTH, Array, picture_of, plane_depth, rays, table_depth
 
-AROUND_TABLE = Within(low_m=(0.3, -1.0, 0.6), high_m=(2.0, 1.0, 1.5))
+AROUND_TABLE = SearchBox(low_m=(0.3, -1.0, 0.6), high_m=(2.0, 1.0, 1.5))
 LEVEL = Plane(normal=np.array([0.0, 0.0, 1.0]), offset_m=TABLE_M)
 
 

@@ -5,32 +5,32 @@ import pytest
 
 from graspline.errors import InputError
 from graspline.scenes.meshes.checks import checked, volume_m3
-from graspline.scenes.meshes.files import Surface
+from graspline.scenes.meshes.files import TriangleMesh
 
 from . import shapes
 
 BRACKET = shapes.bracket()
 
 
-def with_faces(faces: np.ndarray) -> Surface:
-    return Surface(vertices=BRACKET.vertices, faces=faces)
+def with_faces(faces: np.ndarray) -> TriangleMesh:
+    return TriangleMesh(vertices=BRACKET.vertices, faces=faces)
 
 
-def turned_over() -> Surface:
+def turned_over() -> TriangleMesh:
     faces = BRACKET.faces.copy()
     faces[0] = faces[0][::-1]
     return with_faces(faces)
 
 
-def collapsed() -> Surface:
+def collapsed() -> TriangleMesh:
     faces = BRACKET.faces.copy()
     faces[0] = faces[0][0]
     return with_faces(faces)
 
 
-def twice() -> Surface:
+def twice() -> TriangleMesh:
     count = len(BRACKET.vertices)
-    return Surface(
+    return TriangleMesh(
         vertices=np.vstack([BRACKET.vertices, BRACKET.vertices + 100]),
         faces=np.vstack([BRACKET.faces, BRACKET.faces + count]),
     )
@@ -59,7 +59,7 @@ def test_a_solid_is_scaled_to_metres_and_turned_outwards() -> None:
         (shapes.box(20, 20, 2), 0.001, "0.02 x 0.02 x 0.002 m at scale 0.001"),
     ],
 )
-def test_what_cannot_be_an_object_is_refused(surface: Surface, scale: float, expected: str) -> None:
+def test_what_cannot_be_an_object_is_refused(surface: TriangleMesh, scale: float, expected: str) -> None:
     with pytest.raises(InputError, match="it: ") as raised:
         checked(surface, "it", scale)
     assert expected in raised.value.problems[0]
@@ -67,7 +67,7 @@ def test_what_cannot_be_an_object_is_refused(surface: Surface, scale: float, exp
 
 def test_a_hollow_inside_is_part_of_one_solid() -> None:
     outer, inner = shapes.box(40, 40, 40), shapes.box(10, 10, 10)
-    hollow = Surface(
+    hollow = TriangleMesh(
         vertices=np.vstack([outer.vertices, inner.vertices + 15]),
         faces=np.vstack([outer.faces, inner.faces[:, ::-1] + len(outer.vertices)]),
     )

@@ -7,12 +7,12 @@ import pytest
 
 from graspline.errors import InputError
 from graspline.scenes.meshes.checks import volume_m3
-from graspline.scenes.meshes.files import MOST_TRIANGLES, Surface, read_bytes, read_surface
+from graspline.scenes.meshes.files import MOST_TRIANGLES, TriangleMesh, read_bytes, read_surface
 
 from . import shapes
 
 
-def read(path: Path) -> Surface:
+def read(path: Path) -> TriangleMesh:
     return read_surface(read_bytes(path), path)
 
 

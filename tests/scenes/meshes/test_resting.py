@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graspline.scenes.meshes.checks import checked
-from graspline.scenes.meshes.files import Surface
+from graspline.scenes.meshes.files import TriangleMesh
 from graspline.scenes.meshes.parts import hull
 from graspline.scenes.meshes.resting import Rest, resting_poses
 from graspline.spatial.rotations import matrix_from_quaternion
@@ -12,7 +12,7 @@ from graspline.spatial.rotations import matrix_from_quaternion
 from . import shapes
 
 
-def rests(surface: Surface) -> tuple[Rest, ...]:
+def rests(surface: TriangleMesh) -> tuple[Rest, ...]:
     solid = checked(surface, "it", 0.001)
     return resting_poses(hull(solid.vertices, 400), solid.vertices.mean(axis=0))
 

@@ -16,7 +16,7 @@ from graspline.serve.live.commands import Command, Ticket
 from graspline.serve.live.lease import Lease
 from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
-from graspline.serve.live.snapshot import HistoryEntry, Snapshot
+from graspline.serve.live.snapshot import HistoryEntry, SessionSnapshot
 from graspline.spatial.poses import Pose
 from graspline.tasks.console import Done, ObjectListed, Refused, Result
 
@@ -34,9 +34,9 @@ OBJECT_AWARE = (
 NAMES = ("blue_2x4", "red_2x2")
 
 
-def first_snapshot() -> Snapshot:
+def first_snapshot() -> SessionSnapshot:
     pose = Pose(position_m=np.array([0.2, 0.0, float("nan")]), rotation=np.eye(3))
-    return Snapshot(
+    return SessionSnapshot(
         number=0,
         task="grab",
         seed=7,
@@ -111,7 +111,7 @@ class StandIn:
         entry = HistoryEntry(t_s=self.snapshot.time_s, state=state, outcome=outcome, then=then, evidence=evidence)
         self.show(history=(*self.snapshot.history, entry)[-200:], evidence=evidence)
 
-    def wait(self, number: int, timeout_s: float) -> Snapshot:
+    def wait(self, number: int, timeout_s: float) -> SessionSnapshot:
         with self._changed:
             self._changed.wait_for(lambda: self.snapshot.number > number, timeout_s)
             return self.snapshot

@@ -19,7 +19,7 @@ from graspline.robots.so101 import SO101
 from graspline.serve.live.commands import Command
 from graspline.serve.live.lane_controller import Conductor
 from graspline.serve.live.operator import Order
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 from graspline.tasks.task import Task
@@ -74,7 +74,7 @@ class Bench:
         self.snapshots = 0
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SessionSnapshot:
         self.snapshots += 1
         return self.conductor.snapshot(self.snapshots, 0.0, "")
 
@@ -88,7 +88,7 @@ class Bench:
         self.conductor.order(order)
         return order
 
-    def until(self, reached: Callable[[Snapshot], bool], most: int = 3000) -> Snapshot:
+    def until(self, reached: Callable[[SessionSnapshot], bool], most: int = 3000) -> SessionSnapshot:
         """Tick until a snapshot shows something."""
         for _ in range(most):
             snapshot = self.tick().snapshot

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graspline.serve.live.commands import Drive
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.console import ObjectListed, Result
 
@@ -34,7 +34,7 @@ class Hand:
         assert order.ticket.settled is not None
         return order.ticket.settled
 
-    def drive_until(self, reached: Callable[[Snapshot], bool], most: int = 900, **wish: Any) -> None:
+    def drive_until(self, reached: Callable[[SessionSnapshot], bool], most: int = 900, **wish: Any) -> None:
         """Drive until something is seen, then let go; values of `wish` may be functions of what is seen."""
         for tick in range(most):
             seen = self.bench.snapshot
@@ -54,7 +54,7 @@ class Hand:
     def go_to(self, point_m: np.ndarray, within_m: float = 0.002) -> None:
         """Bring the middle between the jaws to a point."""
 
-        def wish(seen: Snapshot) -> tuple[float, ...]:
+        def wish(seen: SessionSnapshot) -> tuple[float, ...]:
             way = 3 * (point_m - seen.tool_mid_m)
             return tuple((way * min(1.0, 0.15 / max(float(np.linalg.norm(way)), 1e-9))).tolist())
 
@@ -63,7 +63,7 @@ class Hand:
     def align(self, yaw_rad: float) -> None:
         """Turn the wrist until the jaw closes on two sides of a cube."""
 
-        def off(seen: Snapshot) -> float:
+        def off(seen: SessionSnapshot) -> float:
             opens = matrix_from_quaternion(seen.tcp.quaternion)[:, 2]
             return float((yaw_rad - np.arctan2(opens[1], opens[0]) + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
@@ -74,7 +74,7 @@ class Hand:
     def point_down(self) -> None:
         """Tilt the tool until it points down, as nearly as the arm can."""
 
-        def done(seen: Snapshot) -> bool:
+        def done(seen: SessionSnapshot) -> bool:
             approach = matrix_from_quaternion(seen.tcp.quaternion)[:, 0]
             return approach[2] < -0.9995 or "at the edge of reach" in seen.message
 

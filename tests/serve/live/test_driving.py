@@ -12,7 +12,7 @@ from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.serve.live.commands import Drive, Jog, KeepDriving, MoveTool, RunTask, ToolTarget, Zero
 from graspline.serve.live.driving import DEAD_MAN_S
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.console import Done, Refused
 from graspline.tasks.lift_cube import LIFT_CUBE
@@ -253,7 +253,7 @@ def test_what_is_in_the_way_of_the_arm_stops_it(bench: Bench, hand: Hand) -> Non
     hand.drive_until(lambda seen: seen.jaw_gap_m < 0.003, jaw=-1.0)
     hand.go_to(cube.position_m + np.array([0.0, 0.0, 0.03]), 0.004)
 
-    def told(seen: Snapshot) -> bool:
+    def told(seen: SessionSnapshot) -> bool:
         return "something is in the way" in seen.message or "may come no closer" in seen.message
 
     hand.drive_until(told, linear_m_s=(0.0, 0.0, -0.1))

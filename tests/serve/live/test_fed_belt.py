@@ -13,7 +13,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.parameters import load
 from graspline.robots.ur5e import HOME
 from graspline.serve.live.commands import Home, MoveTool, ReplayEpisode
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import SORT
 
@@ -22,7 +22,7 @@ from .benches import Bench
 QUICK = load(Sort, {"belt": {"blocks": 10, "density_per_m": 6.0, "speed_m_s": 0.4}})
 
 
-def riding(bench: Bench, snapshot: Snapshot) -> dict[str, float]:
+def riding(bench: Bench, snapshot: SessionSnapshot) -> dict[str, float]:
     """How far up the belt each block is that is there."""
     found = {}
     for name in bench.conductor.scene.object_names:

@@ -26,7 +26,7 @@ from graspline.serve.live.server_context import console_for
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.console import Done
 from graspline.tasks.grab.console import GrabConsole
-from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters
+from graspline.tasks.grab.parameters import Grab, GrabOrderParameters, ThingsParameters
 from graspline.tasks.grab.task import GRAB
 
 from .benches import Bench
@@ -34,7 +34,7 @@ from .benches import Bench
 TARGET = "blue_2x4"
 PARAMETERS = Grab(
     things=ThingsParameters(count=(2, 2), scale=(1.0, 1.0), radius_m=(0.18, 0.22), azimuth_rad=(-0.5, 0.5)),  # type: ignore[arg-type]
-    order=OrderParameters(target=TARGET, place="back", variables="given"),
+    order=GrabOrderParameters(target=TARGET, place="back", variables="given"),
 )
 
 

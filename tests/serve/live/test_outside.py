@@ -13,7 +13,7 @@ from graspline.scenes.meshes.store import solid_of
 from graspline.serve.live.commands import CheckReachable, MoveToGrab, Pick, Preview, Refresh, Select, WithdrawObject
 from graspline.serve.live.server_context import console_for
 from graspline.tasks.console import Done, PostObject, Refused
-from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters
+from graspline.tasks.grab.parameters import Grab, GrabOrderParameters, ThingsParameters
 from graspline.tasks.grab.task import GRAB
 from graspline.tasks.posted_objects import FORGOTTEN_S, USED_S, Posted
 from scenes.meshes import shapes
@@ -23,7 +23,7 @@ from .benches import Bench
 TARGET = "blue_2x4"
 PARAMETERS = Grab(
     things=ThingsParameters(count=(2, 2), scale=(1.0, 1.0), radius_m=(0.18, 0.22), azimuth_rad=(-0.5, 0.5)),  # type: ignore[arg-type]
-    order=OrderParameters(target=TARGET, place="back", variables="given"),
+    order=GrabOrderParameters(target=TARGET, place="back", variables="given"),
 )
 BOX = PostObject(
     name="crate", position_m=(0.2, 0.1, 0.012), quaternion=(1, 0, 0, 0), size_m=(0.03, 0.03, 0.024), time_s=5.0

@@ -8,14 +8,15 @@ import cv2
 import numpy as np
 import pytest
 
+from graspline.episodes.camera_views import View
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.scenes.cube_table import cube_start, cube_table, cube_variation
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.serve.live import pictures as pictures_module
-from graspline.serve.live.pictures import Pictures, View, encoded
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.pictures import Pictures, encoded
+from graspline.serve.live.snapshot import SessionSnapshot
 
 from .test_snapshot import SNAPSHOT
 
@@ -32,7 +33,7 @@ class Newest:
         variation: Variation = cube_variation(edge_m=0.03, mass_kg=0.03, pad_friction=1.0)
         self.snapshot = dataclasses.replace(SNAPSHOT, number=1, qpos=START, variation=variation, blind={})
 
-    def __call__(self) -> Snapshot:
+    def __call__(self) -> SessionSnapshot:
         return self.snapshot
 
     def change(self, **fields: object) -> None:

@@ -22,7 +22,7 @@ from graspline.serve.live.commands import Home, Jog, Record, ResetScene, RunTask
 from graspline.serve.live.lane_controller import Conductor
 from graspline.serve.live.pace import Pacer
 from graspline.serve.live.session import Session
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.tasks.console import Done, Refused
 from graspline.tasks.lift_cube import LIFT_CUBE
 
@@ -45,7 +45,7 @@ def live() -> Iterator[Session]:
         yield session
 
 
-def until(session: Session, reached: Callable[[Snapshot], bool]) -> Snapshot:
+def until(session: Session, reached: Callable[[SessionSnapshot], bool]) -> SessionSnapshot:
     snapshot, end_s = session.snapshot, time.monotonic() + PATIENCE_S
     while not reached(snapshot):
         assert time.monotonic() < end_s, snapshot.as_dict()
@@ -66,7 +66,7 @@ def test_a_task_played_in_real_threads_has_the_bits_of_a_run(fast: Session) -> N
 
 
 def test_physics_keeps_pace_with_the_clock_and_shows_every_tick() -> None:
-    shown: list[tuple[float, Snapshot]] = []
+    shown: list[tuple[float, SessionSnapshot]] = []
     wall = Wall()
 
     def pacer(dt_s: float, pace: float) -> Pacer:

@@ -6,7 +6,7 @@ import pytest
 from graspline.engine.events import Blind, See
 from graspline.evidence import at_most
 from graspline.execution.notifications import Applied, Ended, EndsAs, Entered, Finished
-from graspline.serve.live.session_history import Chronicle
+from graspline.serve.live.session_history import SessionHistory
 from graspline.serve.live.snapshot import HISTORY
 from graspline.tasks.lift_cube import LiftCube, build_machine
 from graspline.tasks.tidy.parameters import Tidy
@@ -17,32 +17,32 @@ QPOS = np.arange(3.0)
 
 
 @pytest.fixture
-def history() -> Chronicle:
-    history = Chronicle(build_machine(LiftCube()), lambda: QPOS)
+def history() -> SessionHistory:
+    history = SessionHistory(build_machine(LiftCube()), lambda: QPOS)
     history.begin()
     return history
 
 
-def test_it_tells_the_state_and_since_when(history: Chronicle) -> None:
+def test_it_tells_the_state_and_since_when(history: SessionHistory) -> None:
     history(0, 1.5, Entered("lift"))
     assert (history.state, history.since_s) == ("lift", 1.5)
     history(0, 2.5, Finished("preempted"))
     assert history.state == ""
 
 
-def test_no_state_is_left_when_a_machine_has_ended(history: Chronicle) -> None:
+def test_no_state_is_left_when_a_machine_has_ended(history: SessionHistory) -> None:
     history(0, 1.0, Entered("verify"))
     history(0, 2.0, Ended("verify", "verified", EndsAs("success")))
     assert history.state == ""
 
 
-def test_the_end_of_a_nested_machine_is_not_the_end(history: Chronicle) -> None:
+def test_the_end_of_a_nested_machine_is_not_the_end(history: SessionHistory) -> None:
     history(0, 1.0, Entered("pick.lift"))
     history(0, 2.0, Ended("pick.lift", "lifted", EndsAs("success")))
     assert history.state == "pick.lift"
 
 
-def test_it_keeps_the_last_evidence_and_a_bounded_history(history: Chronicle) -> None:
+def test_it_keeps_the_last_evidence_and_a_bounded_history(history: SessionHistory) -> None:
     for index in range(HISTORY + 5):
         history(0, index / 10, Ended("lift", "lifted", "hold", EVIDENCE))
     assert history.evidence == EVIDENCE
@@ -51,7 +51,7 @@ def test_it_keeps_the_last_evidence_and_a_bounded_history(history: Chronicle) ->
     assert history.history[0].t_s == pytest.approx(0.5)
 
 
-def test_budgets_fall_with_each_retry_and_with_nothing_else(history: Chronicle) -> None:
+def test_budgets_fall_with_each_retry_and_with_nothing_else(history: SessionHistory) -> None:
     assert history.retries == {"grasps": 2, "looks": 4}
     history(0, 1.0, Ended("close", "missed", "back_off"))
     history(0, 2.0, Ended("back_off", "ready", "look"))
@@ -62,7 +62,7 @@ def test_budgets_fall_with_each_retry_and_with_nothing_else(history: Chronicle) 
 
 
 def test_budgets_of_a_nested_machine_are_told_while_it_plays_and_begin_anew() -> None:
-    history = Chronicle(tidy_machine(Tidy()), lambda: QPOS)
+    history = SessionHistory(tidy_machine(Tidy()), lambda: QPOS)
     history.begin()
     assert history.retries == {}
     inner = "single_grasp.execute_grasp"
@@ -75,7 +75,7 @@ def test_budgets_of_a_nested_machine_are_told_while_it_plays_and_begin_anew() ->
     assert history.retries == {"single_grasp.rounds": rounds - 1}
 
 
-def test_it_knows_what_blind_cameras_show(history: Chronicle) -> None:
+def test_it_knows_what_blind_cameras_show(history: SessionHistory) -> None:
     history(0, 1.0, Applied(Blind(kind="black")))
     assert history.blind == {"": None}
     history(0, 1.1, Applied(Blind(kind="frozen", camera="wrist")))
@@ -85,7 +85,7 @@ def test_it_knows_what_blind_cameras_show(history: Chronicle) -> None:
     assert history.blind == {}
 
 
-def test_a_new_scene_has_no_past(history: Chronicle) -> None:
+def test_a_new_scene_has_no_past(history: SessionHistory) -> None:
     history(0, 1.0, Ended("lift", "lifted", "hold", EVIDENCE))
     history(0, 1.0, Applied(Blind(kind="black")))
     history.clear()

@@ -7,12 +7,12 @@ import numpy as np
 
 from graspline.evidence import at_most
 from graspline.scenes.variation import Variation
-from graspline.serve.live.snapshot import HistoryEntry, Snapshot
+from graspline.serve.live.snapshot import HistoryEntry, SessionSnapshot
 from graspline.spatial.poses import Pose
 from graspline.tasks.console import ObjectListed, plain
 
 POSE = Pose(position_m=np.array([0.1, 0.2, 0.3]), rotation=np.eye(3))
-SNAPSHOT = Snapshot(
+SNAPSHOT = SessionSnapshot(
     number=7,
     task="lift-cube",
     seed=5,
@@ -57,7 +57,7 @@ def test_a_snapshot_is_plain_json_with_null_for_numbers_that_are_none() -> None:
 
 
 def test_everything_but_what_is_for_drawing_only_is_shown() -> None:
-    fields = {each.name for each in dataclasses.fields(Snapshot)}
+    fields = {each.name for each in dataclasses.fields(SessionSnapshot)}
     assert fields - set(SNAPSHOT.as_dict()) == {"qpos", "variation", "blind", "option_words", "tool_at"}
 
 

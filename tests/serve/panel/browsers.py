@@ -15,9 +15,9 @@ import pytest
 
 from graspline.parameters import Parameters
 from graspline.serve.archive import open_archive
-from graspline.serve.hosting import Hosted, Way, hosted
+from graspline.serve.hosting import Hosted, ListenAddress, hosted
 from graspline.serve.live.session import Session
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel.panel import FOV_RAD, viewpoint
 from graspline.tasks.catalogue import find_task
 
@@ -40,7 +40,7 @@ DESK, PHONE = {"width": 1240, "height": 760}, {"width": 400, "height": 800}
 def serving(task: str, parameters: Parameters, seed: int, record: Path | None = None) -> Iterator[Hosted]:
     """Everything that `graspline serve` starts, in this process."""
     found = find_task(task)
-    way = Way(host="127.0.0.1", port=0, addresses=frozenset())
+    way = ListenAddress(host="127.0.0.1", port=0, addresses=frozenset())
     with (
         open_archive(found, parameters, seed, record) as archive,
         hosted(found, parameters, seed, archive, way) as running,
@@ -78,7 +78,7 @@ class Visitor:
         return self._running.house.session
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SessionSnapshot:
         return self.session.snapshot
 
     def leave(self) -> None:
@@ -146,7 +146,7 @@ class Visitor:
             self.page.wait_for_timeout(30)
 
     @contextmanager
-    def waiting_at(self, when: Callable[[Snapshot], bool]) -> Iterator[None]:
+    def waiting_at(self, when: Callable[[SessionSnapshot], bool]) -> Iterator[None]:
         """The simulation stands at the first tick like that until it is given an order or a stop.
 
         What goes by in a second is there for however slow a page.

@@ -12,7 +12,7 @@ from graspline.parameters import build
 from graspline.robots.so101 import HOME
 from graspline.serve.hosting import Hosted
 from graspline.serve.live.commands import Home, ResetScene
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.tasks.grab.parameters import Grab
 
 from .browsers import Visitor, serving
@@ -50,7 +50,7 @@ def select(visitor: Visitor, name: str) -> None:
     visitor.until(lambda: visitor.snapshot.message == f"{name} can be grabbed", "the check")
 
 
-def approaching(snapshot: Snapshot) -> bool:
+def approaching(snapshot: SessionSnapshot) -> bool:
     """The arm is in motion, well after its start and well before its end."""
     under_way = np.abs(snapshot.command_rad - HOME)[:-1].max() > 0.2
     return snapshot.mode == "moving" and snapshot.doing == "approach" and bool(under_way)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.grasping.commanded_grasp import attempt
-from graspline.grasping.commanded_grasp_checks import Case
+from graspline.grasping.commanded_grasp_checks import GraspChecks
 from graspline.grasping.commanded_grasp_values import GrabQuery, GrabRefusal
 from graspline.kinematics.so101 import forward
 from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
@@ -86,7 +86,7 @@ def reaches(tip: Array, heading: float) -> bool:
     return bool(cells[at[:, 0], at[:, 1]].any())
 
 
-def feasible(case: Case) -> bool:
+def feasible(case: GraspChecks) -> bool:
     """Whether some heading is reached at every stage."""
     for heading in case.headings:
         tip = case.tips_m(case.centre[None], np.array([heading]))[0]
@@ -123,7 +123,7 @@ def test_the_search_agrees_with_what_is_accepted() -> None:
         query = random_query(random)
         if not isinstance(attempt(query), GrabRefusal):
             accepted += 1
-            missed += not feasible(Case(query))
+            missed += not feasible(GraspChecks(query))
     # Those within the search's own margin of a limit are missed.
     assert missed <= 6
 
@@ -137,7 +137,7 @@ def test_two_hundred_rejected_grabs_are_infeasible_for_the_reason_they_name() ->
         if not isinstance(found, GrabRefusal):
             continue
         named[found.check] += 1
-        case, broken = Case(query), found.evidence[0]
+        case, broken = GraspChecks(query), found.evidence[0]
         match found.check:
             case "ik" | "workspace":
                 assert not feasible(case), str(found)
@@ -153,7 +153,7 @@ def test_two_hundred_rejected_grabs_are_infeasible_for_the_reason_they_name() ->
     assert {"ik", "ground", "jaw_width"} <= set(named)
 
 
-def _touches(query: GrabQuery, case: Case) -> bool:
+def _touches(query: GrabQuery, case: GraspChecks) -> bool:
     """Whether, as ordered, fingers would stand in the object, pads would miss it, or the jaws be too wide to hold."""
     variables, half = query.variables, case.half_width_m
     law = SO101.jaw_law

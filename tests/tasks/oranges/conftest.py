@@ -13,7 +13,7 @@ from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.oranges.pick_state import (
     Errand,
     Job,
-    Progress,
+    OrangesProgress,
     nominal_hold,
     plan_pick_and_place,
     where_of,
@@ -46,8 +46,8 @@ def planned_job(world: CollisionWorld) -> Job:
 
 
 @pytest.fixture
-def progress() -> Progress:
-    return Progress(wanted=WANTED)
+def progress() -> OrangesProgress:
+    return OrangesProgress(wanted=WANTED)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,8 @@ from graspline.robots.so101 import FIXED_FACE_M, HOME, TIP_M
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.pick_state import Cell
-from graspline.tasks.oranges.sight import Survey, TruthEye
+from graspline.tasks.oranges.pick_state import OrangesCell
+from graspline.tasks.oranges.sight import FruitTruthEye, Survey
 
 from ..replies import readings, reply
 
@@ -79,12 +79,12 @@ def survey_of(*balls: Belief, plate: Belief | None = None, time_s: float = 0.0) 
     return Survey(things={each.name: each for each in balls}, plate=plate or seen_plate(), time_s=time_s)
 
 
-def eye_of(settings: Oranges = SETTINGS, seed: int = 1) -> TruthEye:
-    return TruthEye(settings=settings, random=np.random.default_rng(seed))
+def eye_of(settings: Oranges = SETTINGS, seed: int = 1) -> FruitTruthEye:
+    return FruitTruthEye(settings=settings, random=np.random.default_rng(seed))
 
 
-def cell_of(settings: Oranges = SETTINGS) -> Cell:
-    return Cell(world=collision_world(settings), eye=eye_of(settings), settings=settings)
+def cell_of(settings: Oranges = SETTINGS) -> OrangesCell:
+    return OrangesCell(world=collision_world(settings), eye=eye_of(settings), settings=settings)
 
 
 # What a scripted motion does: ends by a guard of this kind, or calls back when it is over.

@@ -24,7 +24,7 @@ from graspline.motion.guards import (
 from graspline.motion.path import at_rest
 from graspline.scenes.fruit_table import PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
-from graspline.tasks.oranges.pick_state import Job, Progress
+from graspline.tasks.oranges.pick_state import Job, OrangesProgress
 
 from .stagecraft import (
     BALL_M,
@@ -47,7 +47,9 @@ def failed(evidence: Evidence) -> list[str]:
 # Carrying
 
 
-def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: Table, progress: Progress) -> None:
+def test_a_held_orange_is_raised_as_high_as_it_is_carried(
+    held_job: Job, table: Table, progress: OrangesProgress
+) -> None:
     start = np.append(held_job.pick.seat.end[:5], held_job.in_hand.jaw_rad)
     act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
     found = act.play(lift(act.reply(), cell_of(), held_job, progress))
@@ -56,11 +58,11 @@ def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: 
     assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
 
 
-def lower_(act: Act, job: Job, progress: Progress) -> Any:
+def lower_(act: Act, job: Job, progress: OrangesProgress) -> Any:
     return act.play(lower(act.reply(), cell_of(), job, progress))
 
 
-def transport_(act: Act, job: Job, progress: Progress) -> Any:
+def transport_(act: Act, job: Job, progress: OrangesProgress) -> Any:
     return act.play(transport(act.reply(), cell_of(), job))
 
 
@@ -77,7 +79,7 @@ ENDINGS = [
 @pytest.mark.parametrize(("guard", "outcome"), ENDINGS)
 @pytest.mark.parametrize("state", [transport_, lower_])
 def test_each_sign_that_the_orange_left_the_hand_ends_carrying_by_its_name(
-    held_job: Job, holding: Act, progress: Progress, state: Any, guard: type, outcome: str
+    held_job: Job, holding: Act, progress: OrangesProgress, state: Any, guard: type, outcome: str
 ) -> None:
     name = state.__name__.rstrip("_")
     if state is lower_:
@@ -94,7 +96,7 @@ def test_each_sign_that_the_orange_left_the_hand_ends_carrying_by_its_name(
 
 @pytest.mark.parametrize("state", [transport_, lower_])
 def test_a_plate_that_is_moved_ends_carrying_once_it_is_at_rest(
-    held_job: Job, holding: Act, progress: Progress, state: Any
+    held_job: Job, holding: Act, progress: OrangesProgress, state: Any
 ) -> None:
     name, (x, y) = state.__name__.rstrip("_"), PLATE_XY
     if state is lower_:
@@ -114,13 +116,15 @@ def test_a_plate_that_is_moved_ends_carrying_once_it_is_at_rest(
 
 
 def test_an_orange_lost_while_a_moved_plate_comes_to_rest_is_dropped(
-    held_job: Job, holding: Act, progress: Progress
+    held_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     holding.endings = {"transport": [PlaceMoved], "wait": [HoldLost]}
     assert transport_(holding, held_job, progress).name == "dropped"
 
 
-def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_transport_tells_from_where_to_where_before_it_moves(
+    held_job: Job, holding: Act, progress: OrangesProgress
+) -> None:
     found = transport_(holding, held_job, progress)
     assert found.name == "arrived"
     (told,) = holding.told
@@ -130,7 +134,7 @@ def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, hold
     assert set(told.facts) == {"start_m", "target_m", "strategy"}
 
 
-def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act, progress: OrangesProgress) -> None:
     assert held_job.plan is not None
     carry = dataclasses.replace(held_job.carry, transport=None)
     there = dataclasses.replace(held_job, plan=dataclasses.replace(held_job.plan, carry=carry))
@@ -138,12 +142,14 @@ def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act
     assert holding.motions == []
 
 
-def retreating(act: Act, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
+def retreating(act: Act, job: Job, progress: OrangesProgress, settings: Any = SETTINGS) -> Any:
     stage = retreat(act.reply(), cell_of(settings), job, progress)
     return act.play(stage)
 
 
-def test_the_way_is_planned_anew_from_how_the_orange_sits(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_the_way_is_planned_anew_from_how_the_orange_sits(
+    held_job: Job, holding: Act, progress: OrangesProgress
+) -> None:
     start = holding.command.position
     found = retreating(holding, held_job, progress)
     assert found.name == "clear"
@@ -154,7 +160,7 @@ def test_the_way_is_planned_anew_from_how_the_orange_sits(held_job: Job, holding
 
 
 def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
-    held_job: Job, holding: Act, progress: Progress
+    held_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     lower_path = held_job.carry.lower
     holding.command = at_rest(lower_path.positions[lower_path.ticks // 2])
@@ -167,7 +173,7 @@ def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
 
 
 def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(
-    held_job: Job, holding: Act, progress: Progress
+    held_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     moved = (PLATE_XY[0] + 0.01, PLATE_XY[1] - 0.04)
     holding.plate = moved
@@ -177,7 +183,7 @@ def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(
 
 
 def test_when_the_plate_is_gone_full_or_out_of_reach_the_orange_cannot_be_carried(
-    held_job: Job, holding: Act, progress: Progress
+    held_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     holding.plate = None
     assert retreating(holding, held_job, progress).name == "plate_lost"
@@ -191,7 +197,9 @@ def test_when_the_plate_is_gone_full_or_out_of_reach_the_orange_cannot_be_carrie
     assert holding.motions == []
 
 
-def test_an_orange_is_not_lowered_where_the_plate_no_longer_is(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_an_orange_is_not_lowered_where_the_plate_no_longer_is(
+    held_job: Job, holding: Act, progress: OrangesProgress
+) -> None:
     holding.command = at_rest(held_job.carry.lower.positions[0])
     holding.plate = (PLATE_XY[0] + 0.021, PLATE_XY[1])
     found = lower_(holding, held_job, progress)
@@ -200,20 +208,20 @@ def test_an_orange_is_not_lowered_where_the_plate_no_longer_is(held_job: Job, ho
     assert holding.motions == []
 
 
-def test_a_plate_that_is_not_seen_counts_as_moved(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_a_plate_that_is_not_seen_counts_as_moved(held_job: Job, holding: Act, progress: OrangesProgress) -> None:
     holding.plate = None
     found = lower_(holding, held_job, progress)
     assert found.name == "plate_moved"
     assert found.evidence[0].absent
 
 
-def test_a_plate_that_hardly_moved_is_where_it_was(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_a_plate_that_hardly_moved_is_where_it_was(held_job: Job, holding: Act, progress: OrangesProgress) -> None:
     holding.command = at_rest(held_job.carry.lower.positions[0])
     holding.plate = (PLATE_XY[0] + 0.015, PLATE_XY[1])
     assert lower_(holding, held_job, progress).name == "lowered"
 
 
-def test_an_orange_is_not_lowered_onto_another(held_job: Job, holding: Act, progress: Progress) -> None:
+def test_an_orange_is_not_lowered_onto_another(held_job: Job, holding: Act, progress: OrangesProgress) -> None:
     x, y = held_job.carry.spot_m
     holding.balls["stranger_1"] = np.array([x + 0.03, y, 0.034])
     found = lower_(holding, held_job, progress)

@@ -8,7 +8,7 @@ from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.scenes.variation import Variation
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
 from graspline.tasks.oranges.task import judge
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot
 
 SETTINGS = Oranges(oranges=FruitParameters(count=2))
 DRAW = Draw(start=np.zeros(1), variation=Variation(), refused=0)
@@ -16,9 +16,9 @@ RADIUS_M = 0.03
 AWAY = np.array([0.1, -0.2, 0.2])
 
 
-def thing(x_m: float, y_m: float, z_m: float, size_m: float, speed_m_s: float = 0.0) -> Thing:
+def thing(x_m: float, y_m: float, z_m: float, size_m: float, speed_m_s: float = 0.0) -> ObjectTruth:
     at = np.array([x_m, y_m, z_m])
-    return Thing(
+    return ObjectTruth(
         position_m=at,
         start_position_m=at,
         quaternion=np.array([1.0, 0, 0, 0]),

@@ -24,7 +24,7 @@ from graspline.motion.guards import (
 )
 from graspline.motion.path import at_rest
 from graspline.robots.so101 import SO101, TIP_M
-from graspline.tasks.oranges.pick_state import Job, PlacementRecord, Progress
+from graspline.tasks.oranges.pick_state import Job, OrangesProgress, PlacementRecord
 from graspline.tasks.oranges.picking import (
     approach,
     closing_end_rad,
@@ -67,13 +67,13 @@ def noted(name: str, succeeded: bool = True) -> PlacementRecord:
 # Choosing
 
 
-def choose(act: Act, progress: Progress, settings: Any = SETTINGS) -> Any:
+def choose(act: Act, progress: OrangesProgress, settings: Any = SETTINGS) -> Any:
     return act.play(idle(cell_of(settings), progress))
 
 
 def test_the_nearest_orange_is_chosen_and_announced(table: Table) -> None:
     act = Act(table)
-    found = choose(act, Progress())
+    found = choose(act, OrangesProgress())
     assert isinstance(found, Gives)
     assert (found.name, found.about, found.data.job.target) == ("selected", "orange_1", "orange_1")
     assert act.told == [Targeted("orange_1")]
@@ -82,50 +82,52 @@ def test_the_nearest_orange_is_chosen_and_announced(table: Table) -> None:
 
 def test_oranges_are_fetched_in_the_order_asked_for_if_that_is_asked_for(table: Table) -> None:
     settings = parameters("oranges.count=2", "targets.choose=2,1", "targets.order=given")
-    assert choose(Act(table), Progress(), settings).about == "orange_2"
+    assert choose(Act(table), OrangesProgress(), settings).about == "orange_2"
 
 
 def test_once_chosen_what_is_wanted_does_not_change(table: Table) -> None:
     """Which was the nearest was decided by the first look."""
     settings = parameters("oranges.count=2", "targets.choose=nearest:1")
-    found = choose(Act(table), Progress(wanted=("orange_2",)), settings)
+    found = choose(Act(table), OrangesProgress(wanted=("orange_2",)), settings)
     assert found.about == "orange_2"
 
 
-def test_when_all_that_are_wanted_lie_on_the_plate_they_are_placed(progress: Progress) -> None:
+def test_when_all_that_are_wanted_lie_on_the_plate_they_are_placed(progress: OrangesProgress) -> None:
     act = Act({"orange_1": on_plate(-0.04), "orange_2": on_plate(0.04)})
     assert choose(act, progress) == Outcome("all_placed")
 
 
-def test_an_orange_on_the_rim_is_not_placed(progress: Progress) -> None:
+def test_an_orange_on_the_rim_is_not_placed(progress: OrangesProgress) -> None:
     act = Act({"orange_1": on_plate(-0.04), "orange_2": on_plate(0.1) + np.array([0, 0, 0.008])})
     assert choose(act, progress).about == "orange_2"
 
 
-def test_an_orange_above_the_plate_is_not_placed(progress: Progress) -> None:
+def test_an_orange_above_the_plate_is_not_placed(progress: OrangesProgress) -> None:
     act = Act({"orange_1": on_plate(-0.04), "orange_2": on_plate(0.04) + np.array([0, 0, 0.05])})
     assert choose(act, progress).about == "orange_2"
 
 
-def test_a_placed_orange_that_is_hidden_now_is_believed_to_lie_there(progress: Progress) -> None:
+def test_a_placed_orange_that_is_hidden_now_is_believed_to_lie_there(progress: OrangesProgress) -> None:
     remembering = dataclasses.replace(progress, records=(noted("orange_1"),))
     assert choose(Act({"orange_2": on_plate(0.04)}), remembering) == Outcome("all_placed")
     forgetting = dataclasses.replace(progress, records=(noted("orange_1", False),))
     assert choose(Act({"orange_2": on_plate(0.04)}), forgetting) == Outcome("lost", UNSEEN)
 
 
-def test_a_placed_orange_that_lies_beside_the_plate_again_is_fetched_again(table: Table, progress: Progress) -> None:
+def test_a_placed_orange_that_lies_beside_the_plate_again_is_fetched_again(
+    table: Table, progress: OrangesProgress
+) -> None:
     before = dataclasses.replace(progress, records=(noted("orange_1"),))
     table["orange_2"] = on_plate()
     assert choose(Act(table), before).about == "orange_1"
 
 
-def test_when_nothing_that_is_wanted_is_seen_it_is_lost(progress: Progress) -> None:
+def test_when_nothing_that_is_wanted_is_seen_it_is_lost(progress: OrangesProgress) -> None:
     assert choose(Act({}), progress) == Outcome("lost", UNSEEN)
     assert choose(Act({"stranger_1": at(0.25, 0.0)}), progress) == Outcome("lost", UNSEEN)
 
 
-def test_when_no_plan_was_found_for_any_the_task_is_stuck(table: Table, progress: Progress) -> None:
+def test_when_no_plan_was_found_for_any_the_task_is_stuck(table: Table, progress: OrangesProgress) -> None:
     skipping = dataclasses.replace(progress, skipped=("orange_1",))
     assert choose(Act(table), skipping).about == "orange_2"
     skipping = dataclasses.replace(progress, skipped=("orange_2", "orange_1"))
@@ -133,22 +135,22 @@ def test_when_no_plan_was_found_for_any_the_task_is_stuck(table: Table, progress
     assert (stuck.name, [each.passed for each in stuck.evidence]) == ("stuck", [False])
 
 
-def test_without_a_plate_there_is_nowhere_to_go(table: Table, progress: Progress) -> None:
+def test_without_a_plate_there_is_nowhere_to_go(table: Table, progress: OrangesProgress) -> None:
     assert choose(Act(table, plate=None), progress) == Outcome("plate_lost", PLATE_UNSEEN)
 
 
 # Planning
 
 
-def planning(act: Act, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
+def planning(act: Act, job: Job, progress: OrangesProgress, settings: Any = SETTINGS) -> Any:
     return act.play(plan(act.reply(), cell_of(settings), job, progress))
 
 
-def job_for(table: Table, progress: Progress, settings: Any = SETTINGS, **act: Any) -> Job:
+def job_for(table: Table, progress: OrangesProgress, settings: Any = SETTINGS, **act: Any) -> Job:
     return choose(Act(table, **act), progress, settings).data.job
 
 
-def test_the_whole_errand_is_planned_before_anything_moves(table: Table, progress: Progress) -> None:
+def test_the_whole_errand_is_planned_before_anything_moves(table: Table, progress: OrangesProgress) -> None:
     act = Act(table)
     found = planning(act, job_for(table, progress), progress)
     assert found.name == "planned"
@@ -158,13 +160,13 @@ def test_the_whole_errand_is_planned_before_anything_moves(table: Table, progres
     assert found.data.progress.tried == (("orange_1", job.pick.grasp.label),)
 
 
-def test_a_grasp_that_was_tried_is_not_the_first_one_again(table: Table, progress: Progress) -> None:
+def test_a_grasp_that_was_tried_is_not_the_first_one_again(table: Table, progress: OrangesProgress) -> None:
     first = planning(Act(table), job_for(table, progress), progress).data
     second = planning(Act(table), first.job, first.progress).data
     assert second.job.pick.grasp.label != first.job.pick.grasp.label
 
 
-def test_an_orange_out_of_reach_is_refused_and_skipped(progress: Progress) -> None:
+def test_an_orange_out_of_reach_is_refused_and_skipped(progress: OrangesProgress) -> None:
     far = {"orange_1": at(0.6, 0.0), "orange_2": at(0.65, 0.4)}
     found = planning(Act(far), job_for(far, progress), progress)
     assert (found.name, found.about) == ("refused", "orange_1")
@@ -172,7 +174,7 @@ def test_an_orange_out_of_reach_is_refused_and_skipped(progress: Progress) -> No
     assert found.data.progress.skipped == ("orange_1",)
 
 
-def test_a_full_plate_is_said_to_be_full(table: Table, progress: Progress) -> None:
+def test_a_full_plate_is_said_to_be_full(table: Table, progress: OrangesProgress) -> None:
     for number in range(6):
         angle = number * np.pi / 3
         table[f"stranger_{number + 1}"] = on_plate(0.06 * np.cos(angle), 0.06 * np.sin(angle))
@@ -181,7 +183,7 @@ def test_a_full_plate_is_said_to_be_full(table: Table, progress: Progress) -> No
     assert (found.name, failed(found.evidence)) == ("plate_full", ["free_spots"])
 
 
-def test_a_plate_out_of_reach_leaves_no_way(table: Table, progress: Progress) -> None:
+def test_a_plate_out_of_reach_leaves_no_way(table: Table, progress: OrangesProgress) -> None:
     away = (0.7, 0.3)
     found = planning(Act(table, plate=away), job_for(table, progress, plate=away), progress)
     assert found.name == "no_way"
@@ -193,7 +195,7 @@ def test_a_plate_out_of_reach_leaves_no_way(table: Table, progress: Progress) ->
 
 @pytest.mark.parametrize("state, good", [(approach, "above"), (posture_adjust, "aligned")])
 def test_an_arm_that_is_held_back_is_blocked(
-    planned_job: Job, table: Table, progress: Progress, state: Any, good: str
+    planned_job: Job, table: Table, progress: OrangesProgress, state: Any, good: str
 ) -> None:
     path = planned_job.pick.approach if state is approach else planned_job.pick.posture
     assert path is not None
@@ -206,7 +208,7 @@ def test_an_arm_that_is_held_back_is_blocked(
 
 @pytest.mark.parametrize("state", [approach, posture_adjust])
 def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
-    planned_job: Job, table: Table, progress: Progress, state: Any
+    planned_job: Job, table: Table, progress: OrangesProgress, state: Any
 ) -> None:
     path = planned_job.pick.approach if state is approach else planned_job.pick.posture
     assert path is not None
@@ -224,7 +226,7 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
 
 
 def picked(act: Act, state: Any, job: Job) -> Any:
-    progress = Progress(wanted=("orange_1", "orange_2"))
+    progress = OrangesProgress(wanted=("orange_1", "orange_2"))
     return act.play(state(act.reply(), cell_of(), job, progress))
 
 

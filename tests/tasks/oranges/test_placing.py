@@ -17,7 +17,7 @@ from graspline.motion.guards import (
     TrackingError,
 )
 from graspline.motion.path import at_rest
-from graspline.tasks.oranges.pick_state import Job, PlacementRecord, Progress
+from graspline.tasks.oranges.pick_state import Job, OrangesProgress, PlacementRecord
 from graspline.tasks.oranges.placing import release, withdraw
 
 from .stagecraft import (
@@ -46,7 +46,7 @@ def failed(evidence: Evidence) -> list[str]:
 def releasing(act: Act, job: Job) -> Any:
     act.command = at_rest(job.carry.open.positions[0])
     act.jaw_rad = None
-    return act.play(release(cell_of(), job, Progress()))
+    return act.play(release(cell_of(), job, OrangesProgress()))
 
 
 def spot(job: Job) -> Array:
@@ -112,7 +112,7 @@ def test_an_orange_hidden_by_the_hand_is_checked_once_the_hand_has_left(held_job
 # Leaving
 
 
-def leaving(act: Act, job: Job, progress: Progress) -> Any:
+def leaving(act: Act, job: Job, progress: OrangesProgress) -> Any:
     act.command, act.jaw_rad, act.pads_n = at_rest(job.carry.withdraw.positions[0]), None, (0.0, 0.0)
     return act.play(withdraw(act.reply(), cell_of(), job, progress))
 
@@ -125,7 +125,7 @@ def placed_job(held_job: Job) -> Job:
 
 
 def test_an_orange_that_still_rests_there_is_placed_and_noted(
-    placed_job: Job, holding: Act, progress: Progress
+    placed_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     holding.balls |= {"orange_1": spot(placed_job), "orange_2": on_plate(0.05, 0.04)}
     tried = dataclasses.replace(progress, tried=(("orange_1", "a"), ("orange_2", "b")), skipped=("orange_2",))
@@ -141,7 +141,7 @@ def test_an_orange_that_still_rests_there_is_placed_and_noted(
 
 
 def test_an_orange_that_rolled_off_when_the_hand_left_is_not_placed(
-    placed_job: Job, holding: Act, progress: Progress
+    placed_job: Job, holding: Act, progress: OrangesProgress
 ) -> None:
     holding.balls |= {"orange_1": at(0.3, 0.3), "orange_2": on_plate(0.05, 0.04)}
     found = leaving(holding, placed_job, progress)
@@ -156,7 +156,7 @@ def test_an_orange_that_rolled_off_when_the_hand_left_is_not_placed(
     [({"orange_2": on_plate(0.05, 0.025)}, "displaced_orange_2"), ({"plate": 0.015}, "plate_shift")],
 )
 def test_a_neighbour_or_plate_that_was_moved_meanwhile_is_not_passed_over(
-    placed_job: Job, holding: Act, progress: Progress, moved: dict[str, Any], named: str
+    placed_job: Job, holding: Act, progress: OrangesProgress, moved: dict[str, Any], named: str
 ) -> None:
     holding.balls |= {"orange_1": spot(placed_job), "orange_2": on_plate(0.05, 0.04)}
     shift = moved.get("plate", 0.0)
@@ -172,7 +172,9 @@ def test_a_neighbour_or_plate_that_was_moved_meanwhile_is_not_passed_over(
     assert found.data.progress.placed == ("orange_1",)
 
 
-def test_an_orange_that_is_not_seen_again_is_not_noted(placed_job: Job, holding: Act, progress: Progress) -> None:
+def test_an_orange_that_is_not_seen_again_is_not_noted(
+    placed_job: Job, holding: Act, progress: OrangesProgress
+) -> None:
     del holding.balls["orange_1"]
     found = leaving(holding, placed_job, progress)
     assert isinstance(found, Outcome)
@@ -180,7 +182,7 @@ def test_an_orange_that_is_not_seen_again_is_not_noted(placed_job: Job, holding:
     assert failed(found.evidence) == ["sightings"]
 
 
-def test_a_hand_that_cannot_leave_is_blocked(placed_job: Job, holding: Act, progress: Progress) -> None:
+def test_a_hand_that_cannot_leave_is_blocked(placed_job: Job, holding: Act, progress: OrangesProgress) -> None:
     holding.endings = {"withdraw": [TrackingError]}
     assert leaving(holding, placed_job, progress).name == "blocked"
 
@@ -189,5 +191,5 @@ def test_only_the_latest_attempt_with_a_fruit_counts() -> None:
     def record(succeeded: bool, time_s: float) -> PlacementRecord:
         return PlacementRecord(name="orange_1", position_m=on_plate(), succeeded=succeeded, time_s=time_s)
 
-    assert Progress(records=(record(False, 0.0), record(True, 1.0))).placed == ("orange_1",)
-    assert Progress(records=(record(True, 1.0), record(False, 3.0))).placed == ()
+    assert OrangesProgress(records=(record(False, 0.0), record(True, 1.0))).placed == ("orange_1",)
+    assert OrangesProgress(records=(record(True, 1.0), record(False, 3.0))).placed == ()

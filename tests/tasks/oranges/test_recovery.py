@@ -15,7 +15,7 @@ from graspline.motion.guards import TrackingError
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101, TIP_M
-from graspline.tasks.oranges.pick_state import Job, Progress
+from graspline.tasks.oranges.pick_state import Job, OrangesProgress
 from graspline.tasks.oranges.recovery import (
     back_off,
     confirm,
@@ -148,9 +148,9 @@ def test_a_hand_that_lost_its_fruit_on_the_way_opens_and_waits(held_job: Job, ho
     assert holding.paths("wait")[0].duration_s >= 0.5
 
 
-def test_stepping_aside_lets_what_was_skipped_be_tried_again(table: Table, progress: Progress) -> None:
+def test_stepping_aside_lets_what_was_skipped_be_tried_again(table: Table, progress: OrangesProgress) -> None:
     act = Act(table, command=at_rest(_aside()))
-    skipping = Progress(wanted=progress.wanted, skipped=("orange_1",))
+    skipping = OrangesProgress(wanted=progress.wanted, skipped=("orange_1",))
     found = act.play(step_aside(act.reply(), cell_of(), skipping))
     assert isinstance(found, Gives)
     assert found.name == "aside"
@@ -176,11 +176,11 @@ def test_a_way_that_leads_through_something_goes_around_it(world: CollisionWorld
 # The last look
 
 
-def confirming(act: Act, progress: Progress) -> Any:
+def confirming(act: Act, progress: OrangesProgress) -> Any:
     return act.play(confirm(act.reply(), cell_of(), progress))
 
 
-def test_oranges_that_all_rest_on_the_plate_are_confirmed_by_several_looks(progress: Progress) -> None:
+def test_oranges_that_all_rest_on_the_plate_are_confirmed_by_several_looks(progress: OrangesProgress) -> None:
     act = Act({"orange_1": on_plate(-0.04), "orange_2": on_plate(0.04)})
     found = confirming(act, progress)
     assert found.name == "confirmed"
@@ -190,14 +190,14 @@ def test_oranges_that_all_rest_on_the_plate_are_confirmed_by_several_looks(progr
     assert {"orange_1", "orange_2"} <= names
 
 
-def test_one_orange_that_lies_elsewhere_refutes(progress: Progress) -> None:
+def test_one_orange_that_lies_elsewhere_refutes(progress: OrangesProgress) -> None:
     act = Act({"orange_1": on_plate(-0.04), "orange_2": at(0.3, -0.8)})
     found = confirming(act, progress)
     assert found.name == "refuted"
     assert all(each.name.startswith("orange_2") for each in found.evidence if not each.passed)
 
 
-def test_one_orange_that_still_rolls_refutes(progress: Progress) -> None:
+def test_one_orange_that_still_rolls_refutes(progress: OrangesProgress) -> None:
     def roll(act: Act, motion: Motion) -> None:
         act.balls["orange_2"] = on_plate(0.03 - 0.05 * act.time_s)
 
@@ -205,7 +205,7 @@ def test_one_orange_that_still_rolls_refutes(progress: Progress) -> None:
     assert confirming(act, progress).name == "refuted"
 
 
-def test_one_orange_that_begins_to_roll_in_the_last_tick_refutes(progress: Progress) -> None:
+def test_one_orange_that_begins_to_roll_in_the_last_tick_refutes(progress: OrangesProgress) -> None:
     def push(act: Act, motion: Motion) -> None:
         if motion.path.ticks == 1:
             act.balls["orange_2"] = on_plate(0.03 - 0.04 / 60 / 2)
@@ -216,13 +216,13 @@ def test_one_orange_that_begins_to_roll_in_the_last_tick_refutes(progress: Progr
     assert [each.name for each in found.evidence if not each.passed] == ["speed_now"]
 
 
-def test_an_orange_that_is_not_seen_refutes(progress: Progress) -> None:
+def test_an_orange_that_is_not_seen_refutes(progress: OrangesProgress) -> None:
     found = confirming(Act({"orange_1": on_plate()}), progress)
     assert found.name == "refuted"
     (evidence,) = found.evidence
     assert (evidence.name, evidence.value) == ("oranges_not_seen", 1)
 
 
-def test_oranges_that_nobody_asked_for_do_not_matter(progress: Progress) -> None:
-    wanted = Progress(wanted=("orange_1",))
+def test_oranges_that_nobody_asked_for_do_not_matter(progress: OrangesProgress) -> None:
+    wanted = OrangesProgress(wanted=("orange_1",))
     assert confirming(Act({"orange_1": on_plate(), "orange_2": at(0.3, 0.0)}), wanted).name == "confirmed"

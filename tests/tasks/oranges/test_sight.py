@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import graspline.tasks.oranges.sight as sight
 from graspline.execution.requests import Look
-from graspline.perception.colour.fruit import Ball, Block, Disc, Seen
+from graspline.perception.colour.fruit import Ball, Disc, Seen, SeenBlock
 from graspline.scenes.fruit_table import PLATE
-from graspline.tasks.oranges.sight import VIRTUAL_PLATE, CameraEye, Survey, lying, make_eye, plate_shape
+from graspline.tasks.oranges.sight import VIRTUAL_PLATE, FruitCameraEye, Survey, lying, make_eye, plate_shape
 
 from ..replies import reply
 from .stagecraft import BALL_M, PLATE_XY, Act, at, eye_of, on_plate, parameters, seen_ball, seen_plate, survey_of
@@ -126,13 +126,13 @@ def orange(place: Array, radius_m: float = BALL_M, sigma_m: float = 0.001) -> Ba
 DISC = Disc(position_m=np.array([*PLATE_XY, 0.0]), position_sigma_m=0.001, share_seen=1.0)
 
 
-def shows(*balls: Ball, plate: Disc | None = DISC, blocks: Iterable[Block] = ()) -> Seen:
+def shows(*balls: Ball, plate: Disc | None = DISC, blocks: Iterable[SeenBlock] = ()) -> Seen:
     return Seen(oranges=balls, plate=plate, blocks=tuple(blocks))
 
 
-def camera_eye(count: int = 2) -> CameraEye:
+def camera_eye(count: int = 2) -> FruitCameraEye:
     eye = make_eye(parameters(f"oranges.count={count}", "perception.source=camera"), np.random.default_rng(0))
-    assert isinstance(eye, CameraEye)
+    assert isinstance(eye, FruitCameraEye)
     return eye
 
 
@@ -267,7 +267,7 @@ def test_a_plate_that_is_not_seen_is_missing(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_blocks_are_seen_and_turned_as_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    block = Block(
+    block = SeenBlock(
         position_m=at(0.28, 0.3, 0.015),
         half_extents_m=np.array([0.012, 0.014, 0.015]),
         yaw_rad=0.5,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.ur5e import forward
 from graspline.motion.path import Command, at_rest
-from graspline.perception.belt.tracks import Track, Tracks, no_tracks
+from graspline.perception.belt.tracks import BlockTrack, Tracks, no_tracks
 from graspline.robots.ur5e import UR5E
 from graspline.tasks.sort.cell import Departure
 from graspline.tasks.sort.parameters import Sort
@@ -36,9 +36,9 @@ def seen(
     size: tuple[float, float, float] = CUBE_M,
     colour: str = "red",
     speed: float = 0.05,
-) -> Track:
+) -> BlockTrack:
     """A block that has just been seen, at time 0, on a belt of this speed."""
-    return Track(
+    return BlockTrack(
         number=number,
         colour=colour,
         sizes=((size, 3),),
@@ -55,7 +55,7 @@ def seen(
     )
 
 
-def tracks_of(*alive: Track, speed: float = 0.05) -> Tracks:
+def tracks_of(*alive: BlockTrack, speed: float = 0.05) -> Tracks:
     empty = no_tracks((0.0, -1.0), speed, 0.0005)
     return Tracks(direction=empty.direction, belt=empty.belt, alive=alive, time_s=0.0, next_number=len(alive) + 1)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.evidence import Evidence, passes
-from graspline.tasks.sort.belt_beliefs import Line, Pending, Tally, given_up
+from graspline.tasks.sort.belt_beliefs import BeltBeliefs, BlockTally, Pending, given_up
 from graspline.tasks.sort.hand_poses import DOWNSTREAM_M
 from graspline.tasks.sort.parameters import BeltParameters, Sort
 from graspline.tasks.sort.states import account, quiet_s
@@ -21,7 +21,7 @@ def told(evidence: Evidence) -> dict[str, float]:
 
 
 def test_a_full_tally_passes_and_accounts_for_every_block() -> None:
-    tally = Tally(sorted=("red", "blue", "red"), gripped_s=(1.0, 2.5, 4.0))
+    tally = BlockTally(sorted=("red", "blue", "red"), gripped_s=(1.0, 2.5, 4.0))
     evidence = tally.evidence(3, 0.95)
     assert passes(evidence)
     assert told(evidence) == pytest.approx(
@@ -39,7 +39,7 @@ def test_a_full_tally_passes_and_accounts_for_every_block() -> None:
 
 
 def test_causes_are_counted_and_what_nobody_saw_is_missed_too() -> None:
-    tally = Tally(sorted=("red",) * 6, missed=("late", "crowded", "late"), ignored=1)
+    tally = BlockTally(sorted=("red",) * 6, missed=("late", "crowded", "late"), ignored=1)
     found = told(tally.evidence(12, 0.5))
     assert found["missed_late"] == 2
     assert found["missed_crowded"] == 1
@@ -52,18 +52,18 @@ def test_causes_are_counted_and_what_nobody_saw_is_missed_too() -> None:
 
 
 def test_too_small_a_share_fails_and_only_that() -> None:
-    evidence = Tally(sorted=("red",) * 9, missed=("late",)).evidence(10, 0.95)
+    evidence = BlockTally(sorted=("red",) * 9, missed=("late",)).evidence(10, 0.95)
     assert not passes(evidence)
     assert [each.name for each in evidence if not each.passed] == ["sorted_share"]
-    assert passes(Tally(sorted=("red",) * 9, missed=("late",)).evidence(10, 0.9))
+    assert passes(BlockTally(sorted=("red",) * 9, missed=("late",)).evidence(10, 0.9))
 
 
 def test_where_every_block_is_ignored_nothing_was_sorted_and_the_evidence_says_so() -> None:
-    line = Line(tracks=tracks_of(), tally=Tally(ignored=4))
+    line = BeltBeliefs(tracks=tracks_of(), tally=BlockTally(ignored=4))
     found = account(replace(CELL, settings=Sort(belt=BeltParameters(blocks=4))), line)
     assert found.name == "idle"
     assert [each.name for each in found.evidence if not each.passed] == ["sorted_share", "wanted"]
-    assert not passes(Tally().evidence(4, 0.95))
+    assert not passes(BlockTally().evidence(4, 0.95))
 
 
 def test_a_wait_for_nothing_lasts_until_the_next_block_could_have_come_at_any_speed() -> None:
@@ -76,7 +76,7 @@ def test_a_wait_for_nothing_lasts_until_the_next_block_could_have_come_at_any_sp
 
 @pytest.mark.parametrize("gripped", [(), (3.0,), (3.0, 3.0)])
 def test_a_rate_takes_two_grips(gripped: tuple[float, ...]) -> None:
-    assert Tally(gripped_s=gripped).picks_per_min == 0.0
+    assert BlockTally(gripped_s=gripped).picks_per_min == 0.0
 
 
 def let_go(colour: str = "red") -> Pending:
@@ -85,14 +85,14 @@ def let_go(colour: str = "red") -> Pending:
 
 def test_a_confirmed_block_is_sorted_and_no_longer_pending() -> None:
     one, two = let_go(), let_go()
-    line = Line(tracks=tracks_of(), pending=(one, two)).confirming(two)
+    line = BeltBeliefs(tracks=tracks_of(), pending=(one, two)).confirming(two)
     assert line.pending == (one,)
     assert line.placed == (two,)
     assert line.tally.sorted == ("red",)
 
 
 def test_only_some_of_what_lies_in_bins_is_remembered() -> None:
-    line = Line(tracks=tracks_of())
+    line = BeltBeliefs(tracks=tracks_of())
     for _ in range(40):
         line = line.confirming(let_go())
     assert len(line.tally.sorted) == 40
@@ -100,12 +100,12 @@ def test_only_some_of_what_lies_in_bins_is_remembered() -> None:
 
 
 def test_the_last_reason_to_refuse_a_block_is_the_one_that_counts() -> None:
-    line = Line(tracks=tracks_of()).refusing(((1, "crowded"), (2, "late"))).refusing(((1, "unreachable"),))
+    line = BeltBeliefs(tracks=tracks_of()).refusing(((1, "crowded"), (2, "late"))).refusing(((1, "unreachable"),))
     assert dict(line.refused) == {1: "unreachable", 2: "late"}
 
 
 def test_a_look_that_shows_a_block_keeps_the_line_awake() -> None:
-    line = Line(tracks=tracks_of())
+    line = BeltBeliefs(tracks=tracks_of())
     assert line.seeing(tracks_of(seen()), 0.0).active_s == 0.0
     assert line.seeing(tracks_of(replace(seen(), last_seen_s=4.0)), 4.0).active_s == 4.0
     assert line.seeing(tracks_of(seen()), 9.0).active_s == 0.0
@@ -114,7 +114,7 @@ def test_a_look_that_shows_a_block_keeps_the_line_awake() -> None:
 def test_blocks_that_have_passed_are_given_up_with_the_reason_they_were_not_taken() -> None:
     gone = DOWNSTREAM_M - 0.1
     passed = (seen(number=1, y=gone), seen(number=2, y=gone), seen(number=3, y=gone, colour="unknown"))
-    line = replace(Line(tracks=tracks_of(*passed, seen(number=4))), refused=((1, "crowded"), (4, "not_yet")))
+    line = replace(BeltBeliefs(tracks=tracks_of(*passed, seen(number=4))), refused=((1, "crowded"), (4, "not_yet")))
     after = given_up(line, Sort(), 0.0)
     assert [each.number for each in after.tracks.alive] == [4]
     assert after.tally.missed == ("crowded", "late")
@@ -123,14 +123,14 @@ def test_blocks_that_have_passed_are_given_up_with_the_reason_they_were_not_take
 
 def test_what_was_seen_only_once_may_have_been_nothing() -> None:
     glimpse = replace(seen(y=DOWNSTREAM_M - 0.1), sightings=1)
-    after = given_up(Line(tracks=tracks_of(glimpse)), Sort(), 0.0)
+    after = given_up(BeltBeliefs(tracks=tracks_of(glimpse)), Sort(), 0.0)
     assert after.tracks.alive == ()
-    assert after.tally == Tally()
+    assert after.tally == BlockTally()
 
 
 def test_on_a_belt_that_runs_back_blocks_may_come_again() -> None:
     back = seen(y=DOWNSTREAM_M - 0.1, speed=-0.05)
-    assert given_up(Line(tracks=tracks_of(back)), Sort(), 0.0).tracks.alive == (back,)
+    assert given_up(BeltBeliefs(tracks=tracks_of(back)), Sort(), 0.0).tracks.alive == (back,)
     gone = seen(y=1.2, speed=-0.05)
-    after = given_up(Line(tracks=tracks_of(gone)), Sort(), 0.0)
-    assert (after.tracks.alive, after.tally) == ((), Tally())
+    after = given_up(BeltBeliefs(tracks=tracks_of(gone)), Sort(), 0.0)
+    assert (after.tracks.alive, after.tally) == ((), BlockTally())

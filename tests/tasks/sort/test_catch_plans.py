@@ -14,7 +14,7 @@ from graspline.kinematics.arm import straight_down
 from graspline.kinematics.ur5e import ARM
 from graspline.motion.belt_transfers import Hop
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.belt.tracks import Track
+from graspline.perception.belt.tracks import BlockTrack
 from graspline.refusal import Refusal
 from graspline.scenes.belt_line import BELT_X_M, OUTPUT_HALF_WIDTH_M, OUTPUTS
 from graspline.tasks.sort.catch_plans import (
@@ -32,7 +32,7 @@ from graspline.tasks.sort.catch_plans import (
     ride_of,
 )
 from graspline.tasks.sort.hand_poses import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, grasps_of, leaving, tool_height_m
-from graspline.tasks.sort.parameters import SIZES, OrderParameters, Sort
+from graspline.tasks.sort.parameters import SIZES, Sort, SortOrderParameters
 from graspline.tasks.sort.task import cell_of
 
 from . import lines
@@ -41,12 +41,12 @@ from .lines import CELL, HOME, ROBOT, SETTINGS, begin, seen, tool_of, tracks_of
 Array = NDArray[np.float64]
 
 
-def catch_of(track: Track, *others: Track, start: Command = HOME, now_s: float = 0.0) -> Catch | str:
+def catch_of(track: BlockTrack, *others: BlockTrack, start: Command = HOME, now_s: float = 0.0) -> Catch | str:
     away = () if start is HOME else LEAVING_ANYTHING
     return plan_catch(CELL, begin(start, now_s=now_s, leaving=away), tracks_of(track, *others), track)
 
 
-def caught(track: Track, *others: Track, start: Command = HOME) -> Catch:
+def caught(track: BlockTrack, *others: BlockTrack, start: Command = HOME) -> Catch:
     found = catch_of(track, *others, start=start)
     assert isinstance(found, Catch), found
     return found
@@ -88,7 +88,7 @@ BLOCKS = st.builds(
 
 @settings(max_examples=25, deadline=None)
 @given(BLOCKS)
-def test_a_block_in_reach_is_met_where_it_will_be_moving_with_it(block: Track) -> None:
+def test_a_block_in_reach_is_met_where_it_will_be_moving_with_it(block: BlockTrack) -> None:
     catch = caught(block)
     assert_plays(catch.hop)
     points, rotations = tool_of(catch.hop.positions[-1] + np.outer((0.0, 1e-4), catch.hop.velocities[-1]))
@@ -231,8 +231,8 @@ def test_home_is_high_and_the_belt_is_not() -> None:
 # Choosing
 
 
-def chosen(*tracks: Track, rule: str = "planned", speed: float = 0.05) -> tuple[int | None, dict[int, str]]:
-    wanted = SETTINGS.model_copy(update={"order": OrderParameters.model_validate({"rule": rule})})
+def chosen(*tracks: BlockTrack, rule: str = "planned", speed: float = 0.05) -> tuple[int | None, dict[int, str]]:
+    wanted = SETTINGS.model_copy(update={"order": SortOrderParameters.model_validate({"rule": rule})})
     found = plan_next(replace(CELL, settings=wanted), begin(), tracks_of(*tracks, speed=speed))
     return (None if found.catch is None else found.catch.track.number), dict(found.refused)
 

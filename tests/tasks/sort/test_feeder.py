@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, LaneView
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place
 from graspline.evidence import at_least
@@ -55,8 +55,8 @@ class Line:
         )
         self.time_s = 0.0
 
-    def world(self) -> World:
-        return World(engine=self.engine, lane=0, time_s=self.time_s)
+    def world(self) -> LaneView:
+        return LaneView(engine=self.engine, lane=0, time_s=self.time_s)
 
     def put(self, name: str, x: float, y: float, z: float = 0.02) -> None:
         self.engine.apply(0, Place(body=name, position_m=(x, y, z)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import Grasp
-from graspline.perception.belt.tracks import Track
+from graspline.perception.belt.tracks import BlockTrack
 from graspline.tasks.sort.hand_poses import HOME_YAW_RAD, HOP_M, grasps_of, landing, leaving, tool_height_m
 from graspline.tasks.sort.parameters import SIZES, GripParameters
 
@@ -23,7 +23,7 @@ GRIP = GripParameters()
 YAWS = st.floats(-np.pi, np.pi)
 
 
-def taken(block: Track, *others: Track) -> list[Grasp]:
+def taken(block: BlockTrack, *others: BlockTrack) -> list[Grasp]:
     return [grasp for grasp, _ in grasps_of(ROBOT, block, (block, *others), 0.0, GRIP)]
 
 

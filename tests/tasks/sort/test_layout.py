@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.engine.actors import World
+from graspline.engine.actors import LaneView
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place
 from graspline.perception.belt.blocks import in_view_of
@@ -125,7 +125,7 @@ def test_the_feeder_goes_on_where_the_line_ends(spacing: str) -> None:
     time_s, sent = 0.0, []
     while not sent:
         time_s += actor.period_s
-        sent = [each for each in actor.act(World(engine=engine, lane=0, time_s=time_s)) if isinstance(each, Place)]
+        sent = [each for each in actor.act(LaneView(engine=engine, lane=0, time_s=time_s)) if isinstance(each, Place)]
     gap_m = sent[0].position_m[1] + parameters.belt.speed_m_s * time_s - last_m
     assert gap_m == pytest.approx(draw.variation.described["belt.next_m"] - last_m)
     assert gap_m >= (0.25 * 0.9 if spacing == "even" else parameters.belt.least_gap_m) - 1e-9

@@ -16,7 +16,7 @@ from graspline.motion.guards import BothPadsTouch, HoldLost, TrackingError
 from graspline.motion.path import Command
 from graspline.perception.belt.blocks import BlockSeen
 from graspline.rendering.picture import Picture
-from graspline.tasks.sort.belt_beliefs import Line, Pending, Tally
+from graspline.tasks.sort.belt_beliefs import BeltBeliefs, BlockTally, Pending
 from graspline.tasks.sort.catch_plans import Catch, Going, plan_catch, ride_of, to_block
 from graspline.tasks.sort.layout import scene_of
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
@@ -54,8 +54,8 @@ def caught() -> tuple[Catch, Reply]:
     return found, answer(command, time_s=found.hop.ends_s)
 
 
-def line(**more: Any) -> Line:
-    return Line(tracks=nothing_yet(SETTINGS), **more)
+def line(**more: Any) -> BeltBeliefs:
+    return BeltBeliefs(tracks=nothing_yet(SETTINGS), **more)
 
 
 def drive(stage: Generator[Any, Any, Any], how: Callable[[Any], Reply]) -> tuple[list[Any], Any]:
@@ -116,7 +116,7 @@ class TestGrip:
 
     def test_the_block_is_off_the_belt_afterwards(self) -> None:
         catch, last = caught()
-        both = Line(tracks=tracks_of(catch.track, seen(number=2, y=0.3)))
+        both = BeltBeliefs(tracks=tracks_of(catch.track, seen(number=2, y=0.3)))
         _, outcome = drive(grip(last, CELL, both, catch), played())
         assert [each.number for each in outcome.data.line.tracks.alive] == [2]
 
@@ -231,5 +231,5 @@ def test_check_waits_until_the_hand_has_left(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("count", "name"), [(38, "done"), (37, "short")])
 def test_the_account_holds_what_was_sorted_against_the_order(count: int, name: str) -> None:
-    outcome = account(CELL, line(tally=Tally(sorted=("red",) * count)))
+    outcome = account(CELL, line(tally=BlockTally(sorted=("red",) * count)))
     assert outcome.name == name

@@ -18,7 +18,7 @@ from graspline.parameters import build
 from graspline.tasks.sort.belt_beliefs import SeenInBin, SeenInBins
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import SORT, check_claim, judge, probe
-from graspline.tasks.task import Snapshot, Thing
+from graspline.tasks.task import ObjectTruth, Snapshot
 
 SHORT = ("belt.blocks=3", "belt.density_per_m=9")
 
@@ -48,7 +48,7 @@ def snapshot(*wheres: tuple[str, str]) -> Snapshot:
         Account(name=f"block_{k}", colour=colour, size_m=(0.04, 0.04, 0.04), sent_s=0.0, left_s=1.0, where=place)
         for k, (colour, place) in enumerate(wheres)
     )
-    still = Thing(
+    still = ObjectTruth(
         position_m=np.zeros(3),
         start_position_m=np.zeros(3),
         quaternion=np.array([1.0, 0, 0, 0]),

@@ -17,7 +17,7 @@ from graspline.tasks.stages.parameters import RestGoal
 from graspline.tasks.stages.place import OnObject
 from graspline.tasks.stages.sight import TruthEye
 from graspline.tasks.stages.verify import confirm, rests_by_truth
-from graspline.tasks.task import Snapshot, Thing
+from graspline.tasks.task import ObjectTruth, Snapshot
 
 from ..replies import completed, reply
 
@@ -86,7 +86,7 @@ def test_a_point_of_the_table_is_judged_without_another_object() -> None:
 
 def snapshot(joints: np.ndarray[Any, Any] = SO101.home, **positions: tuple[float, float, float]) -> Snapshot:
     objects = {
-        name: Thing(
+        name: ObjectTruth(
             position_m=np.array(at),
             start_position_m=np.zeros(3),
             quaternion=np.array([1.0, 0, 0, 0]),

@@ -26,11 +26,11 @@ from graspline.scenes.household import KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
-from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.base_motion import TidyCell
 from graspline.tasks.tidy.believed_room import House, whole
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
-from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.sight import HeadEye
 from graspline.tasks.tidy.task import cell_of
 
 Array = NDArray[np.float64]
@@ -176,11 +176,11 @@ def settings(*assignments: str) -> Tidy:
     return build(Tidy, None, list(assignments))
 
 
-def cell(*assignments: str) -> Cell:
+def cell(*assignments: str) -> TidyCell:
     return cell_of(settings(*assignments))
 
 
-def seeing(*looks: Any) -> Cell:
+def seeing(*looks: Any) -> TidyCell:
     """A cell whose eye sees what it is told."""
     return replace(CELL, eye=sees(*looks))
 
@@ -191,7 +191,7 @@ def house(*things: Belief) -> House:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sees(Eye):
+class Sees(HeadEye):
     """An eye that sees what it is told, one look after the other, without pictures."""
 
     looks: list[Any]

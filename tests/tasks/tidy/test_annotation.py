@@ -10,7 +10,7 @@ import pytest
 from graspline.kinematics import hsr
 from graspline.perception.core.beliefs import Belief
 from graspline.tasks.tidy import annotation
-from graspline.tasks.tidy.annotation import Annotator
+from graspline.tasks.tidy.annotation import RoomAnnotator
 
 from .stagecraft import BLACK, READY, SETTINGS, TABLE_M, solid
 
@@ -21,9 +21,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, found: list[tuple[Belief, ...]], join
     """What is drawn in film pictures a second apart in which these things are found; the head is still."""
     drawn: list[list[Belief]] = []
     looks = iter(found)
-    monkeypatch.setattr(Annotator, "_see", lambda self, *_: next(looks))
+    monkeypatch.setattr(RoomAnnotator, "_see", lambda self, *_: next(looks))
     monkeypatch.setattr(annotation, "overlay_solids", lambda rgb, *_: drawn.append(list(_[-1])) or rgb)
-    annotate = Annotator(SETTINGS)
+    annotate = RoomAnnotator(SETTINGS)
     for second in range(len(found) + 1):
         annotate(GREY, 1.1 * second, joints)
     return drawn[1:]
@@ -55,7 +55,7 @@ def test_the_robots_own_parts_are_told_to_be_no_things(monkeypatch: pytest.Monke
         told.append({each.name for each in own})
 
     monkeypatch.setattr(annotation, "see", seeing)
-    annotate = Annotator(SETTINGS)
+    annotate = RoomAnnotator(SETTINGS)
     for time_s in (0.0, 0.1):
         annotate(GREY, time_s, READY)
     assert {"palm_body", "left_pad", "wrist_barrel"} <= told[0]

@@ -28,7 +28,7 @@ from graspline.tasks.tidy.approach import approach, go_round, look_again, look_r
 from graspline.tasks.tidy.believed_room import around
 from graspline.tasks.tidy.execute_grasp import back_off, close, execute_grasp, leave, lift
 from graspline.tasks.tidy.grasp_plans import first_grasp, plan_grasp, sort_poses
-from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.record import TableRecord
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
 
 from .stagecraft import (
@@ -168,19 +168,21 @@ class TestPlanGrasp:
 
 class TestReachIn:
     def test_the_way_to_the_thing_is_watched(self) -> None:
-        assert drive(approach(answer(READY), CELL, Record(), reached()))[1].name == "there"
-        _, outcome = drive(approach(answer(READY), CELL, Record(), reached()), played(by={"approach": TrackingError}))
+        assert drive(approach(answer(READY), CELL, TableRecord(), reached()))[1].name == "there"
+        _, outcome = drive(
+            approach(answer(READY), CELL, TableRecord(), reached()), played(by={"approach": TrackingError})
+        )
         assert outcome.name == "blocked"
 
     def test_the_hand_ends_around_the_thing(self) -> None:
-        asked, outcome = drive(reach_in(answer(reached().before), CELL, Record(), reached()))
+        asked, outcome = drive(reach_in(answer(reached().before), CELL, TableRecord(), reached()))
         assert outcome.name == "around"
         assert [each.name for each in asked] == ["reach"]
         np.testing.assert_allclose(but_head(asked[0].path.end), but_head(reached().at), atol=1e-9)
 
     def test_it_first_goes_to_where_the_corrected_way_begins(self) -> None:
         corrected = reached().after(SLIP)
-        asked, outcome = drive(reach_in(answer(reached().before), CELL, Record(), corrected))
+        asked, outcome = drive(reach_in(answer(reached().before), CELL, TableRecord(), corrected))
         assert outcome.name == "around"
         assert [each.name for each in asked] == ["correct", "reach"]
         np.testing.assert_array_equal(asked[0].path.positions[0], reached().before)
@@ -189,18 +191,18 @@ class TestReachIn:
 
     @pytest.mark.parametrize("by", [TrackingError, ForceAbove])
     def test_what_is_met_on_the_way_there_stops_it_before_the_hand_goes_in(self, by: type) -> None:
-        stage = reach_in(answer(reached().before), CELL, Record(), reached().after(SLIP))
+        stage = reach_in(answer(reached().before), CELL, TableRecord(), reached().after(SLIP))
         asked, outcome = drive(stage, played(by={"correct": by}))
         assert outcome.name == "blocked"
         assert "reach" not in motions(asked)
 
     def test_a_finger_that_meets_something_stops_it(self) -> None:
-        stage = reach_in(answer(reached().before), CELL, Record(), reached())
+        stage = reach_in(answer(reached().before), CELL, TableRecord(), reached())
         _, outcome = drive(stage, played(by={"reach": ForceAbove}))
         assert outcome.name == "blocked"
 
     def test_after_it_the_robot_may_have_touched_things(self) -> None:
-        stage = reach_in(answer(reached().before), CELL, Record(), reached())
+        stage = reach_in(answer(reached().before), CELL, TableRecord(), reached())
         assert drive(stage)[1].data.record.contact_possible
 
 
@@ -214,7 +216,7 @@ class TestLookAgain:
     def asked(self, eye: Any, beside: Belief = NEIGHBOUR, *, contact_possible: bool = False) -> tuple[list[Any], Any]:
         """From before the can, with a plan that was made when neither had slipped."""
         last, it = answer(reached().before), replace(CELL, eye=eye)
-        record = Record(contact_possible=contact_possible)
+        record = TableRecord(contact_possible=contact_possible)
         return drive(look_again(last, it, house(CAN, beside), record, CAN, self.TODO, reached()))
 
     def outcome(self, look: Any, *, contact_possible: bool = False) -> Any:
@@ -502,7 +504,7 @@ class TestGoRound:
     def test_the_robot_stops_beside_that_side_and_looks_at_the_middle(self) -> None:
         reach = replace(reached(), at=reached().at.copy())
         reach.at[:2] = TABLE.in_world((0.9, 0.1, 0.0))[:2]
-        asked, outcome = drive(go_round(answer(READY), CELL, house(CAN, NEIGHBOUR), Record(), reach), played())
+        asked, outcome = drive(go_round(answer(READY), CELL, house(CAN, NEIGHBOUR), TableRecord(), reach), played())
         assert outcome.name == "there"
         end = asked[-1].path.positions[-1]
         x, y = TABLE.in_own_frame(end[:2])
@@ -515,18 +517,18 @@ class TestGoRound:
     def test_grasps_are_where_the_thing_is_seen_from_there(self) -> None:
         poses = hand_poses(CAN, item_of(CAN.name).grasps)
         look = TableSeen(things=(SLIP.solid(CAN), SLIP.solid(NEIGHBOUR)), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), Record(), CAN, poses))
+        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), TableRecord(), CAN, poses))
         assert outcome.name == "seen"
         np.testing.assert_allclose(outcome.data.target.position_m, SLIP.solid(CAN).position_m, atol=1e-9)
         for found, meant in zip(outcome.data.grasp_poses, poses, strict=True):
             np.testing.assert_allclose(found.position_m, SLIP.point(meant.position_m), atol=1e-9)
 
     def test_if_nothing_is_seen_again_what_was_believed_stays(self) -> None:
-        _, outcome = drive(look_round(answer(READY), seeing(NoPlane(agreed=3)), house(CAN), Record(), CAN, ()))
+        _, outcome = drive(look_round(answer(READY), seeing(NoPlane(agreed=3)), house(CAN), TableRecord(), CAN, ()))
         assert outcome.name == "unseen"
 
     def test_if_its_place_is_seen_empty_from_there_it_is_gone(self) -> None:
         look = TableSeen(things=(NEIGHBOUR,), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), Record(), CAN, ()))
+        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), TableRecord(), CAN, ()))
         assert outcome.name == "gone"
         assert [each.thing for each in outcome.data.record.taken_away] == [CAN]

@@ -10,7 +10,7 @@ import pytest
 
 from graspline.campaigns.baseline import Calm, senseless
 from graspline.campaigns.campaign import Plan, run_campaign
-from graspline.engine.actors import Account, Manner, World
+from graspline.engine.actors import Account, LaneView, Manner
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place, Push, Roughen
 from graspline.episodes.snapshots import snapshot_of
@@ -58,10 +58,10 @@ class Host:
     def __init__(self, attended: bool = True) -> None:
         self.attended, self.manner = attended, Manner()
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         return ()
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         return ()
 
     def behave(self, manner: Manner) -> None:

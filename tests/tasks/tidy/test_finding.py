@@ -18,7 +18,7 @@ from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy import sight
 from graspline.tasks.tidy.believed_room import House
 from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look, look_from_aside, step_aside
-from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.record import TableRecord
 from graspline.tasks.tidy.sight import TableSeen
 
 from .stagecraft import (
@@ -49,7 +49,7 @@ class TestLook:
     def test_what_is_seen_is_handed_on_with_the_table_where_it_was_seen(self) -> None:
         there = House(table=HOUSE.table.moved((0.01, 0.0, 0.0), 0.0), shelf=HOUSE.shelf)
         seen = TableSeen(things=(NEAR, FAR), house=there)
-        _, outcome = drive(look(answer(READY), seeing(seen), HOUSE, Record(contact_possible=True)))
+        _, outcome = drive(look(answer(READY), seeing(seen), HOUSE, TableRecord(contact_possible=True)))
         assert outcome.name == "seen"
         assert outcome.data.house.things == (NEAR, FAR)
         assert outcome.data.house.table is there.table
@@ -59,7 +59,7 @@ class TestLook:
 
     def test_no_table_is_no_crash(self) -> None:
         # Black pictures without any depth.
-        asked, outcome = drive(look(answer(READY), CELL, HOUSE, Record()))
+        asked, outcome = drive(look(answer(READY), CELL, HOUSE, TableRecord()))
         assert outcome.name == "no_table"
         # A picture of the same moment would be as dark: some time passes in between.
         assert [each.name for each in asked if isinstance(each, Motion)] == ["wait", "wait"]
@@ -72,7 +72,7 @@ class TestLook:
             raise error
 
         monkeypatch.setattr(sight, "see_tabletop", raising)
-        _, outcome = drive(look(answer(READY), CELL, HOUSE, Record()))
+        _, outcome = drive(look(answer(READY), CELL, HOUSE, TableRecord()))
         assert (outcome.name, outcome.about) == ("failed", f"{type(error).__name__}: {error}")
 
 
@@ -127,7 +127,7 @@ class TestLookFromAside:
 class TestChoose:
     def outcome(self, *things: Belief, wanted: str = "", given_up: tuple[Belief, ...] = ()) -> Any:
         it = cell(f'object_to_grasp="{wanted}"')
-        return drive(choose(answer(READY), it, house(*things), Record(given_up=given_up)))[1]
+        return drive(choose(answer(READY), it, house(*things), TableRecord(given_up=given_up)))[1]
 
     def test_without_a_name_it_is_the_closest(self) -> None:
         for things in ((NEAR, FAR), (FAR, NEAR)):

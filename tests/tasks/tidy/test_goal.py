@@ -15,7 +15,7 @@ from graspline.scenes.household import ITEMS, item_of
 from graspline.scenes.household_bodies import parked_m
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_x, rotation_y, rotation_z
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot
 from graspline.tasks.tidy.goal import is_held, judge, on_table_at_first, stands_on
 from graspline.tasks.tidy.person import TAKEN_AT_M
 from graspline.tasks.tidy.task import check_claim
@@ -40,8 +40,10 @@ def on_board(name: str, board: str, aside: float = 0.0, up_m: float | None = Non
     return SHELF.in_world((x, y + aside, z + (item_of(name).half_extents_m[2] if up_m is None else up_m)))
 
 
-def thing(name: str, start: Array, now: Array | None = None, quaternion: Array = UPRIGHT, speed: float = 0.0) -> Thing:
-    return Thing(
+def thing(
+    name: str, start: Array, now: Array | None = None, quaternion: Array = UPRIGHT, speed: float = 0.0
+) -> ObjectTruth:
+    return ObjectTruth(
         position_m=start if now is None else now,
         start_position_m=start,
         quaternion=quaternion,
@@ -50,7 +52,7 @@ def thing(name: str, start: Array, now: Array | None = None, quaternion: Array =
     )
 
 
-def truth(**things: Thing) -> Snapshot:
+def truth(**things: ObjectTruth) -> Snapshot:
     """These things, all others out of sight."""
     parked = {item.name: thing(item.name, np.array(parked_m(item.name))) for item in ITEMS}
     return Snapshot(
@@ -65,12 +67,12 @@ def truth(**things: Thing) -> Snapshot:
     )
 
 
-def holding(at_m: Array, pads_n: tuple[float, float] = (20.0, 20.0), **things: Thing) -> Snapshot:
+def holding(at_m: Array, pads_n: tuple[float, float] = (20.0, 20.0), **things: ObjectTruth) -> Snapshot:
     """The same with the hand closed somewhere."""
     return replace(truth(**things), tool_m=at_m, pad_forces_n=pads_n)
 
 
-def placed(name: str = "soup_can", board: str = "board_middle", **more: Any) -> Thing:
+def placed(name: str = "soup_can", board: str = "board_middle", **more: Any) -> ObjectTruth:
     given = {"now": on_board(name, board), **more}
     return thing(name, on_table(name), **given)
 
@@ -79,7 +81,7 @@ NEIGHBOUR = thing("mug", on_table("mug", 1.3, 0.2))
 SHELVED = thing("tea_box", on_board("tea_box", "board_middle", 0.2))
 
 
-def done(*assignments: str, **things: Thing) -> bool:
+def done(*assignments: str, **things: ObjectTruth) -> bool:
     return passes(judge(settings(*assignments), DRAW, truth(mug=NEIGHBOUR, tea_box=SHELVED, **things)))
 
 
@@ -106,7 +108,7 @@ class TestSingleGrasp:
             pytest.param(placed(now=np.full(3, np.nan)), id="nowhere"),
         ],
     )
-    def test_anything_else_is_not(self, can: Thing) -> None:
+    def test_anything_else_is_not(self, can: ObjectTruth) -> None:
         assert not done(soup_can=can)
 
     @pytest.mark.parametrize("name", ["mug", "tea_box"])

@@ -36,7 +36,7 @@ from graspline.tasks.tidy.programs import (
     single_grasp,
     tidy,
 )
-from graspline.tasks.tidy.record import Record, TakenAway
+from graspline.tasks.tidy.record import TableRecord, TakenAway
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
 from graspline.tasks.tidy.task import TIDY
 
@@ -193,12 +193,12 @@ class TestRoute:
     ],
 )
 def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
-    assert drive(check_table(answer(READY), seeing(look), HOUSE, Record(delivered=2, most=2)))[1].name == name
+    assert drive(check_table(answer(READY), seeing(look), HOUSE, TableRecord(delivered=2, most=2)))[1].name == name
 
 
 def test_a_table_that_is_empty_is_not_cleared_if_less_was_delivered_than_stood_there() -> None:
     it = seeing(TableSeen(things=(), house=HOUSE))
-    _, outcome = drive(check_table(answer(READY), it, HOUSE, Record(delivered=1, most=2)))
+    _, outcome = drive(check_table(answer(READY), it, HOUSE, TableRecord(delivered=1, most=2)))
     assert outcome.name == "lost_some"
 
 
@@ -219,7 +219,7 @@ def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
 def test_one_that_was_taken_away_is_not_waited_for_when_a_table_is_cleared(
     gone: tuple[TakenAway, ...], left: int
 ) -> None:
-    noted = give_up(Record(delivered=1, most=3, taken_away=gone), CAN).data.record
+    noted = give_up(TableRecord(delivered=1, most=3, taken_away=gone), CAN).data.record
     assert (noted.most, noted.taken_away, noted.given_up) == (left, (), (CAN,))
     # Seen again later, it counts again.
     assert count_things(house(CAN, JUICE, APPLE), replace(noted, delivered=0)).data.record.most == 3
@@ -255,7 +255,7 @@ class TestCheckOthers:
     WAS = table(CAN, JUICE, APPLE)
 
     def asked(self, eye: Any, taken_away: tuple[TakenAway, ...] = ()) -> tuple[list[Any], Any]:
-        record = Record(at_first=self.WAS, taken_away=taken_away)
+        record = TableRecord(at_first=self.WAS, taken_away=taken_away)
         stage = check_others(answer(READY), replace(CELL, eye=eye), HOUSE, held_object(CAN), record, CAN, SWEPT)
         return drive(stage)
 
@@ -376,6 +376,6 @@ def test_others_that_were_disturbed_end_the_program_before_anything_is_delivered
 
 def test_the_table_is_held_against_how_it_was_before_anything_was_touched() -> None:
     first, later = table(CAN, JUICE), table(JUICE)
-    noted = note_table(first, Record()).data.record
+    noted = note_table(first, TableRecord()).data.record
     assert noted.at_first is first
     assert note_table(later, noted).data.record.at_first is first

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.perception.core.beliefs import Belief
-from graspline.perception.rgbd.clouds import View, view_of
+from graspline.perception.rgbd.clouds import DepthView, view_of
 from graspline.perception.rgbd.planes import Plane
 from graspline.perception.rgbd.surfaces import Side, Surface
 from graspline.perception.rgbd.tabletop import Tabletop
@@ -16,7 +16,7 @@ from graspline.scenes.fittings import SHELF, TABLE
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy import sight
 from graspline.tasks.tidy.believed_room import House
-from graspline.tasks.tidy.sight import BoardSeen, Eye, TableSeen
+from graspline.tasks.tidy.sight import BoardSeen, HeadEye, TableSeen
 
 from .stagecraft import BLACK, HOUSE, READY, TABLE_M, answer, drive, solid
 
@@ -24,7 +24,7 @@ Sides = tuple[float | None, float | None]
 HALF_M = TABLE.levels[0].half_extents_m
 
 
-def view() -> View:
+def view() -> DepthView:
     return view_of(BLACK, np.zeros(3), np.eye(3))
 
 
@@ -59,7 +59,7 @@ def looked(monkeypatch: pytest.MonkeyPatch, found: Surface, own: tuple[Belief, .
         return Tabletop(surface=found, things=(), view=view(), tilt_rad=0.0)
 
     monkeypatch.setattr(sight, "see_tabletop", seeing)
-    _, seen = drive(Eye().table(answer(READY), HOUSE, own))
+    _, seen = drive(HeadEye().table(answer(READY), HOUSE, own))
     return seen, told[0]
 
 

@@ -27,7 +27,7 @@ Done = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class DatasetContents:
     """What a dataset holds."""
 
     episodes: int
@@ -55,7 +55,7 @@ class Diagnosis:
 
     problems: tuple[Finding, ...]
     notes: tuple[Finding, ...]
-    summary: Summary | None
+    summary: DatasetContents | None
 
     @property
     def healthy(self) -> bool:
@@ -107,8 +107,8 @@ def _may_be_rebuilt(path: Path) -> bool:
     return path.is_file() or not is_there(path)
 
 
-def _summary(contents: Contents) -> Summary:
-    return Summary(
+def _summary(contents: Contents) -> DatasetContents:
+    return DatasetContents(
         episodes=len(contents.rows),
         successes=sum(row["success"] for row in contents.rows),
         frames=sum(row["length"] for row in contents.rows),

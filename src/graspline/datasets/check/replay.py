@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.datasets.format.frames import frame_values, timeline_of
-from graspline.datasets.format.log_reader import UNREADABLE, Played, label_differences, played_by, recording_from
+from graspline.datasets.format.log_reader import UNREADABLE, TaskInstance, label_differences, played_by, recording_from
 from graspline.datasets.format.recording import KeptLog, Recording
 from graspline.datasets.format.rows import Row, log_file
 from graspline.datasets.format.settings import CHANGED_ROBOT
@@ -52,7 +52,7 @@ class Rerun:
 
 def rerun(dataset: Dataset, rows: Sequence[Row]) -> Iterator[Rerun]:
     """Play these episodes again on all cores; each comes when it is finished, in no order."""
-    alike: dict[tuple[str, Parameters], tuple[Played, list[Row]]] = {}
+    alike: dict[tuple[str, Parameters], tuple[TaskInstance, list[Row]]] = {}
     for row in rows:
         try:
             played = played_by(row)
@@ -61,17 +61,17 @@ def rerun(dataset: Dataset, rows: Sequence[Row]) -> Iterator[Rerun]:
         else:
             alike.setdefault((played.task.name, played.parameters), (played, []))[1].append(row)
     for played, some in alike.values():
-        player = _Player(dataset, played, min(len(some), _LANES))
+        player = _LogPlayer(dataset, played, min(len(some), _LANES))
         for replayed in replay_logs(player.engine, player.logs(some)):
             yield player.compared(replayed)
             yield from player.refused()
         yield from player.refused()
 
 
-class _Player:
+class _LogPlayer:
     """Feeds logs to an engine and holds what comes out against the dataset."""
 
-    def __init__(self, dataset: Dataset, played: Played, lanes: int) -> None:
+    def __init__(self, dataset: Dataset, played: TaskInstance, lanes: int) -> None:
         self._dataset, self._played = dataset, played
         self.engine = CpuEngine(played.task.scene(played.parameters), lanes, cores())
         self._playing: dict[int, tuple[Row, KeptLog, Recording]] = {}

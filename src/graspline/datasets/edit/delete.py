@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graspline.datasets.edit.repack import (
-    Part,
     Progress,
+    StoredEpisode,
     build,
     carry_rest,
     rebuilding,
@@ -73,7 +73,7 @@ def _check_ids(dataset: Dataset, episode_ids: Sequence[int]) -> None:
         raise InputError([f"--restore {episode_id}: {allowed}" for episode_id in wrong])
 
 
-def _put_aside(folder: Path, part: Part) -> None:
+def _put_aside(folder: Path, part: StoredEpisode) -> None:
     """Everything of an episode into a folder of its own, and a note beside it."""
     aside = folder / place_aside(part.episode_id)
     aside.mkdir(parents=True)
@@ -86,10 +86,10 @@ def _put_aside(folder: Path, part: Part) -> None:
     (folder / f"{place_aside(part.episode_id)}.json").write_bytes(json_bytes(note))
 
 
-def _set_aside(dataset: Dataset, episode_id: int) -> Part:
+def _set_aside(dataset: Dataset, episode_id: int) -> StoredEpisode:
     """An episode as `_put_aside` left it."""
     kept = Aside.read(dataset, episode_id)
-    return Part(
+    return StoredEpisode(
         row=kept.row,
         columns=pq.read_schema(kept.folder / "row.parquet"),
         data=kept.folder / "data.parquet",

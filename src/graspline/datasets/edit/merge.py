@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graspline.datasets.check.doctor import check_sound
-from graspline.datasets.edit.repack import Part, Progress, build, parts_of, silent, steps_of
+from graspline.datasets.edit.repack import Progress, StoredEpisode, build, parts_of, silent, steps_of
 from graspline.datasets.format.atomic_replace import replaced
 from graspline.datasets.format.card import card_of
 from graspline.datasets.format.files import LOCK, SCRATCH, json_bytes, json_in, make_folder, read_locked
@@ -72,7 +72,7 @@ def _made(out: Path) -> Iterator[None]:
         raise
 
 
-def _renumbered(datasets: Iterator[list[Part]]) -> list[Part]:
+def _renumbered(datasets: Iterator[list[StoredEpisode]]) -> list[StoredEpisode]:
     parts = [part for dataset in datasets for part in dataset]
     return [dataclasses.replace(part, episode_id=number) for number, part in enumerate(parts)]
 

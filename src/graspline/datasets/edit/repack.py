@@ -58,7 +58,7 @@ def silent(steps: int) -> Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class StoredEpisode:
     """One episode where it lies now: its row, its frames, its pictures by feature, its log."""
 
     row: Row
@@ -78,7 +78,7 @@ class Part:
 
 
 @contextmanager
-def rebuilding(root: Path) -> Iterator[tuple[Dataset, list[Part], Path]]:
+def rebuilding(root: Path) -> Iterator[tuple[Dataset, list[StoredEpisode], Path]]:
     """A dataset, its episodes, and an empty folder that takes the dataset's place when the block ends well."""
     # A folder that is no dataset is refused before it gets a lock.
     Dataset.open(root)
@@ -89,14 +89,14 @@ def rebuilding(root: Path) -> Iterator[tuple[Dataset, list[Part], Path]]:
         yield dataset, parts, folder
 
 
-def parts_of(dataset: Dataset) -> list[Part]:
+def parts_of(dataset: Dataset) -> list[StoredEpisode]:
     """All episodes of a dataset, in order; one whose index does not count them all is refused."""
     left_behind(dataset)
     dataset.check_stats()
     slots = {row_slot(row) for row in dataset.rows}
     columns = {slot: pq.read_schema(dataset.root / row_file(slot)) for slot in slots}
     return [
-        Part(
+        StoredEpisode(
             row=row,
             columns=columns[row_slot(row)],
             data=dataset.root / data_file(data_slot(row)),
@@ -109,7 +109,7 @@ def parts_of(dataset: Dataset) -> list[Part]:
     ]
 
 
-def steps_of(parts: Sequence[Part]) -> int:
+def steps_of(parts: Sequence[StoredEpisode]) -> int:
     """How often `build` reports that something is done."""
     return sum(1 + len(part.clips) for part in parts)
 
@@ -131,7 +131,7 @@ def carry_rest(dataset: Dataset, folder: Path, *but: str) -> None:
 
 def build(
     folder: Path,
-    parts: Sequence[Part],
+    parts: Sequence[StoredEpisode],
     info: Mapping[str, Any],
     *,
     films: Literal["packed", "kept"],
@@ -162,7 +162,7 @@ def _totals(info: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
     return {"total_episodes": count, "total_frames": frames, "total_tasks": sentences, "splits": splits}
 
 
-def _write_data(folder: Path, parts: Sequence[Part], limit_bytes: int, done: Done) -> list[Row]:
+def _write_data(folder: Path, parts: Sequence[StoredEpisode], limit_bytes: int, done: Done) -> list[Row]:
     """Data files, a row group for each episode; gives the rows with their new numbers and places."""
     rows: list[Row] = []
     sentences = sentences_of(part.row for part in parts)
@@ -201,7 +201,7 @@ def _numbered(table: pa.Table, episode: int, first: int, sentence: int) -> pa.Ta
     return table
 
 
-def _renumbered(part: Part, table: pa.Table, episode: int, slot: Slot) -> Row:
+def _renumbered(part: StoredEpisode, table: pa.Table, episode: int, slot: Slot) -> Row:
     first = table.column("index")[0].as_py()
     row = {
         **part.row,
@@ -283,7 +283,7 @@ def _is_whole_file(clips: Sequence[Clip]) -> bool:
     return look_at(clips[0].path).frames == begin
 
 
-def _write_rows(folder: Path, parts: Sequence[Part], rows: list[Row]) -> None:
+def _write_rows(folder: Path, parts: Sequence[StoredEpisode], rows: list[Row]) -> None:
     schemas = dict.fromkeys(part.columns for part in parts)
     try:
         columns = pa.unify_schemas(list(schemas), promote_options="permissive")

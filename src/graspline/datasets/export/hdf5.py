@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
-from graspline.datasets.edit.repack import Part, Progress, parts_of, silent, steps_of
+from graspline.datasets.edit.repack import Progress, StoredEpisode, parts_of, silent, steps_of
 from graspline.datasets.format.files import read_locked, sync
 from graspline.datasets.format.frames import OURS
 from graspline.datasets.format.store import Dataset, origin_in
@@ -89,7 +89,7 @@ def export_hdf5(root: Path, out: Path, *, jpeg: bool = False, progress: Progress
     return len(parts)
 
 
-def _check_room(out: Path, part: Part) -> None:
+def _check_room(out: Path, part: StoredEpisode) -> None:
     """Stop before the disk is full: HDF5 takes a failed write so badly that the process may crash."""
     pictures = sum(clip.frames * look_at(clip.path).frame_bytes for clip in part.clips.values())
     needed, free = pictures + _ROOM_BYTES, shutil.disk_usage(out.parent).free
@@ -123,7 +123,7 @@ def _environment(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _write_demo(demo: Any, part: Part, features: Mapping[str, Any]) -> None:
+def _write_demo(demo: Any, part: StoredEpisode, features: Mapping[str, Any]) -> None:
     table = part.frames()
     demo.attrs["num_samples"] = len(table)
     demo.attrs["task"] = part.row["tasks"][0]

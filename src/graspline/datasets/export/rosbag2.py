@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.edit.repack import Done, Part, Progress, parts_of, silent, steps_of
+from graspline.datasets.edit.repack import Done, Progress, StoredEpisode, parts_of, silent, steps_of
 from graspline.datasets.export.bags import (
     CAMERA_TYPE,
     JOINTS_TYPE,
@@ -121,7 +121,7 @@ class _Tale:
         return nanoseconds(self.recording.first_tick * self.scene.robot.dt_s + frame / self.fps)
 
 
-def _tale_of(dataset: Dataset, part: Part) -> _Tale:
+def _tale_of(dataset: Dataset, part: StoredEpisode) -> _Tale:
     kept, settings = dataset.log(part.row), dataset.settings
     try:
         played = played_by(part.row)
@@ -144,7 +144,7 @@ def _tale_of(dataset: Dataset, part: Part) -> _Tale:
         raise DatasetProblem(f"{part.log}: does not say what happened in the episode: {error}") from None
 
 
-def _write_bag(path: Path, dataset: Dataset, part: Part, done: Done) -> None:
+def _write_bag(path: Path, dataset: Dataset, part: StoredEpisode, done: Done) -> None:
     tale, views = _tale_of(dataset, part), dataset.settings.views
     streams = [
         _still(tale),

@@ -27,7 +27,7 @@ UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class TaskInstance:
     """What played an episode."""
 
     task: Task[Any]
@@ -35,20 +35,20 @@ class Played:
     machine: Machine
 
 
-def played_by(row: Row) -> Played:
+def played_by(row: Row) -> TaskInstance:
     """Bad input if the row's scenario names no task; its task may not be installed here."""
     scenario = json.loads(row["scenario"])
     return _found(json.dumps([scenario.get("origin"), scenario.get("parameters")]))
 
 
 @functools.lru_cache(maxsize=8)
-def _found(origin_and_parameters: str) -> Played:
+def _found(origin_and_parameters: str) -> TaskInstance:
     origin, plain = json.loads(origin_and_parameters)
     if not isinstance(origin, dict) or not isinstance(plain, dict):
         raise InputError("its scenario has no task or no parameters")
     task = TASKS.again(Origin.from_dict(origin))
     parameters = load(task.parameters, plain)
-    return Played(
+    return TaskInstance(
         task=task,
         parameters=parameters,
         machine=task.machine(parameters),

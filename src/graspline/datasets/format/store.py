@@ -127,7 +127,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class DatasetOrigin:
     """What made a dataset."""
 
     settings: DatasetSettings
@@ -143,7 +143,7 @@ class Origin:
         return tuple(found) or (self.settings,)
 
 
-def origin_in(root: Path) -> Origin:
+def origin_in(root: Path) -> DatasetOrigin:
     """`meta/graspline.json`; a problem of the dataset if it cannot be followed.
 
     What is wrong with its task as it is installed here is no problem of the dataset, and raised as it is.
@@ -158,7 +158,9 @@ def origin_in(root: Path) -> Origin:
     TASKS.again(settings.origin)
     try:
         ticks_per_frame(settings.fps, _scene_of(settings).robot.control_hz)
-        return Origin(settings=settings, states=_states(plain["states"]), merged_from=_sources(plain.get(MERGED, [])))
+        return DatasetOrigin(
+            settings=settings, states=_states(plain["states"]), merged_from=_sources(plain.get(MERGED, []))
+        )
     except InputError as error:
         hint = _missing_robot(settings)
         raise DatasetProblem("\n".join(f"{root / OURS}: {each}{hint}" for each in error.problems)) from None

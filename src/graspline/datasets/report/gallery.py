@@ -12,7 +12,7 @@ from PIL import Image
 
 from graspline.datasets.format.store import Dataset
 from graspline.datasets.format.video_packets import Clip, Pixels, clip_in
-from graspline.datasets.report.summary import Told
+from graspline.datasets.report.summary import ReportedEpisode
 from graspline.episodes.camera_views import View
 from graspline.rendering.video import caption, contact_sheet
 
@@ -24,16 +24,16 @@ _QUALITY = 76
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class EpisodeSheet:
     """Moments of one episode in one picture."""
 
-    episode: Told
+    episode: ReportedEpisode
     jpeg: bytes
     width: int
     height: int
 
 
-def choose(episodes: Sequence[Told], most: int) -> list[Told]:
+def choose(episodes: Sequence[ReportedEpisode], most: int) -> list[ReportedEpisode]:
     """Failures and recoveries first, up to a third each if there are enough others, each kind spread over the set."""
     kinds = (
         [each for each in episodes if not each.row["success"]],
@@ -51,7 +51,7 @@ def spread(items: Sequence[T], count: int) -> list[T]:
     return [items[number] for number in np.linspace(0, len(items) - 1, count).round().astype(int)] if count else []
 
 
-def sheet_of(dataset: Dataset, episode: Told, view: View) -> Sheet:
+def sheet_of(dataset: Dataset, episode: ReportedEpisode, view: View) -> EpisodeSheet:
     """Six moments from the first frame to the last, each with its time and state."""
     fps, length = dataset.settings.fps, episode.row["length"]
     clip = clip_in(dataset.video(episode.row, view.key), episode.row, view.key, fps)
@@ -62,7 +62,7 @@ def sheet_of(dataset: Dataset, episode: Told, view: View) -> Sheet:
         pictures.append(caption(_resized(_frame(clip, number)), [f"{begin_s + number / fps:.1f} s  {words}"]))
     image, buffer = Image.fromarray(contact_sheet(pictures, min(_COLUMNS, len(pictures)))), io.BytesIO()
     image.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
-    return Sheet(episode=episode, jpeg=buffer.getvalue(), width=image.width, height=image.height)
+    return EpisodeSheet(episode=episode, jpeg=buffer.getvalue(), width=image.width, height=image.height)
 
 
 def _frame(clip: Clip, number: int) -> Pixels:

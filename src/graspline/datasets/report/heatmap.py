@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from graspline.datasets.report.summary import Spot
+from graspline.datasets.report.summary import TableObject
 from graspline.kinematics.table_reach import TableReach
 
 CELL_M = 0.025
@@ -27,7 +27,7 @@ _MOST_OUTLINES = 40
 class _Plan:
     """From the table to the page: forward is up and the robot's left is left."""
 
-    def __init__(self, shown: Sequence[Spot], around: TableReach) -> None:
+    def __init__(self, shown: Sequence[TableObject], around: TableReach) -> None:
         self.around = around
         # Whole cells, wherever in one a thing lies.
         self.low_x = _outward(min((-0.15, *(spot.x_m - CELL_M for spot in shown))), -0.05)
@@ -49,7 +49,9 @@ class _Plan:
         return [tenth / 10 for tenth in range(math.ceil(low_m * 10 - 1e-9), math.floor(high_m * 10 + 1e-9) + 1)]
 
 
-def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[Spot], around: TableReach) -> str:
+def heat_map(
+    targets: Sequence[TableObject], failed: Sequence[TableObject], places: Sequence[TableObject], around: TableReach
+) -> str:
     """Cells by how often an object lay there at the start; a cross for each failed attempt; outlines of places."""
     plan = _Plan(targets, around)
     counts = Counter((math.floor(spot.x_m / CELL_M), math.floor(spot.y_m / CELL_M)) for spot in targets)
@@ -71,7 +73,7 @@ def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[S
     )
 
 
-def outcome_map(fine: Sequence[Spot], failed: Sequence[Spot], around: TableReach) -> str:
+def outcome_map(fine: Sequence[TableObject], failed: Sequence[TableObject], around: TableReach) -> str:
     """A dot for every object that lay there and came to what was asked for, a cross for every one that did not."""
     plan = _Plan([*fine, *failed], around)
     width, height = _LEFT + plan.width + _RIGHT, _TOP + plan.height + _BOTTOM
@@ -102,7 +104,7 @@ def _clipped(plan: _Plan) -> str:
     )
 
 
-def _dots(plan: _Plan, spots: Sequence[Spot]) -> Iterable[str]:
+def _dots(plan: _Plan, spots: Sequence[TableObject]) -> Iterable[str]:
     for spot in spots:
         x, y = plan.at(spot.x_m, spot.y_m)
         yield f"<circle class='dot' cx='{x:.1f}' cy='{y:.1f}' r='5'><title>{escape(spot.name)}</title></circle>"
@@ -131,7 +133,7 @@ def _rings(plan: _Plan) -> Iterable[str]:
     yield f"<circle class='reach' cx='{x:.1f}' cy='{y:.1f}' r='{plan.around.reach_m * _SCALE:.1f}'/>"
 
 
-def _outlines(plan: _Plan, places: Sequence[Spot]) -> Iterable[str]:
+def _outlines(plan: _Plan, places: Sequence[TableObject]) -> Iterable[str]:
     for number in np.linspace(0, len(places) - 1, min(len(places), _MOST_OUTLINES)).astype(int):
         x, y = plan.at(places[number].x_m, places[number].y_m)
         yield f"<circle class='place' cx='{x:.1f}' cy='{y:.1f}' r='{places[number].radius_m * _SCALE:.1f}'/>"
@@ -144,7 +146,7 @@ def _base(plan: _Plan) -> Iterable[str]:
     yield f"<rect class='base' x='{x:.1f}' y='{y:.1f}' {size} rx='6'><title>the robot's base</title></rect>"
 
 
-def _crosses(plan: _Plan, failed: Sequence[Spot]) -> Iterable[str]:
+def _crosses(plan: _Plan, failed: Sequence[TableObject]) -> Iterable[str]:
     for spot in failed:
         x, y = plan.at(spot.x_m, spot.y_m)
         cross = f"d='M{x - 6:.1f} {y - 6:.1f} l12 12 m0 -12 l-12 12'"

@@ -14,10 +14,10 @@ from graspline.datasets.format.files import folder_bytes
 from graspline.datasets.format.rows import Rejected
 from graspline.datasets.format.store import Dataset, origin_in
 from graspline.datasets.report.charts import box_plot, column_chart, histogram, rate_bar
-from graspline.datasets.report.gallery import Sheet, choose, sheet_of
+from graspline.datasets.report.gallery import EpisodeSheet, choose, sheet_of
 from graspline.datasets.report.heatmap import heat_map
 from graspline.datasets.report.style import STYLE
-from graspline.datasets.report.summary import Failure, Setback, Spot, Summary, summarise
+from graspline.datasets.report.summary import DatasetSummary, FailedAttempt, Setback, TableObject, summarise
 from graspline.episodes.statistics import wilson
 from graspline.kinematics.table_reach import TableReach, table_reach
 from graspline.machine.diagram import svg
@@ -56,7 +56,7 @@ def report_page(dataset: Dataset, progress: Progress = silent) -> str:
     return page(f"Dataset: {dataset.settings.task}", body, STYLE)
 
 
-def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
+def _head(dataset: Dataset, summary: DatasetSummary) -> Iterable[str]:
     settings = dataset.settings
     frames = sum(each.row["length"] for each in summary.episodes)
     facts = {
@@ -86,7 +86,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
     yield f"<details><summary>{whose}</summary><pre>{escape(text)}</pre></details>"
 
 
-def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
+def _rates(dataset: Dataset, summary: DatasetSummary) -> Iterable[str]:
     yield "<h2>Success</h2>"
     struck = sum(each.struck for each in summary.episodes)
     rates = [
@@ -117,7 +117,7 @@ def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
         yield "success which the simulator contradicts. They do not count as successes; please report this.</p>"
 
 
-def _failures(summary: Summary) -> Iterable[str]:
+def _failures(summary: DatasetSummary) -> Iterable[str]:
     yield "<h2>Failures by verdict and state</h2>"
     if not summary.failures:
         yield "<p>No attempt failed.</p>"
@@ -129,14 +129,14 @@ def _failures(summary: Summary) -> Iterable[str]:
     yield _scrolled(("verdict", "in state", "attempts", "of all", "for example", "what broke there"), rows)
 
 
-def _example(alike: Sequence[Failure]) -> tuple[str, str]:
+def _example(alike: Sequence[FailedAttempt]) -> tuple[str, str]:
     """One that was kept, for it can be looked at, and one that says what was measured."""
     one = min(alike, key=lambda each: (each.episode is None, not each.why.cause))
     where = f"seed {one.why.seed}, not kept" if one.episode is None else f"episode {one.episode} (seed {one.why.seed})"
     return where, escape(one.why.cause) or "–"
 
 
-def _setbacks(summary: Summary) -> Iterable[str]:
+def _setbacks(summary: DatasetSummary) -> Iterable[str]:
     if not summary.setbacks:
         return
     yield "<h2>What was tried again</h2>"
@@ -150,7 +150,7 @@ def _setbacks(summary: Summary) -> Iterable[str]:
     yield _scrolled(("state", "outcome", "times", "success after it", "for example", "what broke there"), rows)
 
 
-def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
+def _workspace(summary: DatasetSummary, around: TableReach | None) -> Iterable[str]:
     if around is None or any(each.sent for each in summary.episodes):
         return
     yield "<h2>Where the objects were</h2>"
@@ -167,7 +167,7 @@ def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
         yield f"<p><small>Of {unknown} failed attempts the place is not known.</small></p>"
 
 
-def _sent(summary: Summary) -> Iterable[str]:
+def _sent(summary: DatasetSummary) -> Iterable[str]:
     """What the world sent, where it sends anything."""
     sent = [each for each_episode in summary.episodes for each in each_episode.sent]
     if not sent:
@@ -187,16 +187,16 @@ def _sent(summary: Summary) -> Iterable[str]:
     yield _scrolled(("colour", "sent", *map(escape, ends)), rows)
 
 
-def _spots(attempts: Iterable[Rejected]) -> list[Spot]:
+def _spots(attempts: Iterable[Rejected]) -> list[TableObject]:
     """Where the objects lay that attempts failed with, as far as that is known."""
     return [
-        Spot(name=f"{each.verdict}, seed {each.seed}", x_m=each.lay_at_m[0], y_m=each.lay_at_m[1])
+        TableObject(name=f"{each.verdict}, seed {each.seed}", x_m=each.lay_at_m[0], y_m=each.lay_at_m[1])
         for each in attempts
         if each.lay_at_m
     ]
 
 
-def _timings(summary: Summary) -> Iterable[str]:
+def _timings(summary: DatasetSummary) -> Iterable[str]:
     lengths = [each.row["end_s"] for each in summary.episodes]
     retries = [each.row["retries"] for each in summary.episodes]
     columns = [(str(count), retries.count(count)) for count in range(max(retries) + 1)]
@@ -223,7 +223,7 @@ def _timings(summary: Summary) -> Iterable[str]:
     yield _scrolled(("state", "episodes", "mean", "share of time", f"0 to {longest:.1f} s"), rows)
 
 
-def _gallery(dataset: Dataset, summary: Summary, done: Done) -> Iterable[str]:
+def _gallery(dataset: Dataset, summary: DatasetSummary, done: Done) -> Iterable[str]:
     yield "<h2>Pictures</h2>"
     if not dataset.settings.views:
         yield "<p>The dataset has no cameras, so there are no pictures.</p>"
@@ -240,7 +240,7 @@ def _gallery(dataset: Dataset, summary: Summary, done: Done) -> Iterable[str]:
     yield "</div>"
 
 
-def _figure(sheet: Sheet) -> str:
+def _figure(sheet: EpisodeSheet) -> str:
     row = sheet.episode.row
     kind = "recovered" if row["recovered"] else "" if row["success"] else "failed"
     retries = f", {counted(row['retries'], 'retry', 'retries')}" if row["retries"] else ""
@@ -253,7 +253,7 @@ def _figure(sheet: Sheet) -> str:
     )
 
 
-def _machine(dataset: Dataset, summary: Summary) -> Iterable[str]:
+def _machine(dataset: Dataset, summary: DatasetSummary) -> Iterable[str]:
     task, parameters = dataset.settings.found_task()
     yield "<h2>Paths through the state machine</h2>"
     yield f"<p><small>How often each outcome led on, over {len(summary.episodes)} episodes; what never happened is "
@@ -261,7 +261,7 @@ def _machine(dataset: Dataset, summary: Summary) -> Iterable[str]:
     yield f"<div class='scroll'>{svg(task.machine(parameters), summary.taken())}</div>"
 
 
-def _randomized(summary: Summary) -> Iterable[str]:
+def _randomized(summary: DatasetSummary) -> Iterable[str]:
     found = summary.randomized()
     if not found:
         return

@@ -22,7 +22,7 @@ from graspline.machine.machine import Machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class TableObject:
     """Something that lay on the table at the start: its middle in W, and its radius if it is round."""
 
     name: str
@@ -45,7 +45,7 @@ class Setback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedAttempt:
     """An attempt that failed."""
 
     why: Rejected
@@ -54,7 +54,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReportedEpisode:
     """One episode, as far as a report tells it."""
 
     row: Row
@@ -65,8 +65,8 @@ class Told:
     setbacks: tuple[Setback, ...]
     # Why it failed, if it did.
     failure: Rejected | None
-    targets: tuple[Spot, ...]
-    places: tuple[Spot, ...]
+    targets: tuple[TableObject, ...]
+    places: tuple[TableObject, ...]
     # Colour and whereabouts at the end of everything that the world sent.
     sent: tuple[tuple[str, str], ...] = ()
     randomized: Mapping[str, float]
@@ -92,10 +92,10 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Summary:
+class DatasetSummary:
     """All episodes of a dataset, and the attempts before them that were not kept."""
 
-    episodes: tuple[Told, ...]
+    episodes: tuple[ReportedEpisode, ...]
     rejected: tuple[Rejected, ...]
     # Episodes that were taken out again; nothing here counts them or the attempts before them.
     deleted: int
@@ -126,10 +126,12 @@ class Summary:
         return sum(each.why.contradicted for each in self.failures)
 
     @cached_property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[FailedAttempt, ...]:
         """Why episodes failed, kept ones first."""
-        kept = [Failure(why=each.failure, episode=each.index) for each in self.episodes if each.failure is not None]
-        return (*kept, *(Failure(why=each, episode=None) for each in self.rejected))
+        kept = [
+            FailedAttempt(why=each.failure, episode=each.index) for each in self.episodes if each.failure is not None
+        ]
+        return (*kept, *(FailedAttempt(why=each, episode=None) for each in self.rejected))
 
     @cached_property
     def setbacks(self) -> tuple[Setback, ...]:
@@ -157,9 +159,9 @@ class Summary:
         return {name: values for name, values in found.items() if min(values) < max(values)}
 
 
-def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> Summary:
+def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> DatasetSummary:
     """Read every log of a dataset, calling `done` after each; an episode that contradicts itself is an error."""
-    episodes: list[Told] = []
+    episodes: list[ReportedEpisode] = []
     rejected: list[Rejected] = []
     for row in dataset.rows:
         log = dataset.log(row)
@@ -172,14 +174,14 @@ def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> Su
                 f"{dataset.root}: row and log of episode {row['episode_index']} do not tell what happened: {what}"
             ) from None
         done()
-    return Summary(
+    return DatasetSummary(
         episodes=tuple(episodes),
         rejected=tuple(rejected),
         deleted=len(deleted_in(dataset.root)),
     )
 
 
-def _episode(row: Row, recording: Recording, machine: Machine) -> Told:
+def _episode(row: Row, recording: Recording, machine: Machine) -> ReportedEpisode:
     truth = recording.truth
     setbacks = tuple(
         Setback(
@@ -193,7 +195,7 @@ def _episode(row: Row, recording: Recording, machine: Machine) -> Told:
         for each in recording.transitions
         if machine.is_retry(each.state, each.outcome, each.then)
     )
-    return Told(
+    return ReportedEpisode(
         row=row,
         entries=recording.entries,
         taken=Counter((each.state, each.outcome, each.then) for each in recording.transitions),
@@ -207,7 +209,7 @@ def _episode(row: Row, recording: Recording, machine: Machine) -> Told:
     )
 
 
-def _checked(episode: Told) -> Told:
+def _checked(episode: ReportedEpisode) -> ReportedEpisode:
     """The same episode, if its numbers can be plotted."""
     row, spots = episode.row, (*episode.targets, *episode.places)
     numbers = [
@@ -222,9 +224,9 @@ def _checked(episode: Told) -> Told:
     return episode
 
 
-def _spots(things: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> tuple[Spot, ...]:
+def _spots(things: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> tuple[TableObject, ...]:
     spots = []
     for name in names:
         x_m, y_m, _ = things[name]["start_position_m"]
-        spots.append(Spot(name=name, x_m=x_m, y_m=y_m, radius_m=things[name].get("radius_m", 0.0)))
+        spots.append(TableObject(name=name, x_m=x_m, y_m=y_m, radius_m=things[name].get("radius_m", 0.0)))
     return tuple(spots)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.teachability.hand import Hand
+from graspline.datasets.teachability.hand import HandRoll
 from graspline.datasets.teachability.scenes import SceneStart, StartObject
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class Demonstrations:
 class Grasps:
     """The first grasp of each episode that has one, and the scene it began in: n of them."""
 
-    hand: Hand
+    hand: HandRoll
     # Which episodes these are, and the frame of the grasp among all frames.
     episodes: Indices
     frames: Indices

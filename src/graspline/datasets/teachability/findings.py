@@ -111,7 +111,7 @@ class JointTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class ScenePoint:
     """One scene, for pictures: where the grasped object lay, how far the hand rolled, and how far it had to."""
 
     x_mm: float
@@ -139,7 +139,7 @@ class SceneFindings:
     states: tuple[StateDifference, ...]
     whole: StateDifference
     turns: tuple[JointTurn, ...]
-    points: tuple[Point, ...]
+    points: tuple[ScenePoint, ...]
 
     @property
     def roll_turn(self) -> JointTurn:
@@ -225,7 +225,7 @@ class Pacing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class TeachabilityFindings:
     """Everything that is measured of one dataset."""
 
     episodes: int

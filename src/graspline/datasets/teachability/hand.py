@@ -17,7 +17,7 @@ _LEAST_UPRIGHT = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hand:
+class HandRoll:
     """The joint that rolls the hand and its range; its axis and the jaw's closing direction in the tool frame."""
 
     roll: int
@@ -27,7 +27,7 @@ class Hand:
     closing: Array
 
 
-def hand_of(robot: Robot) -> Hand:
+def hand_of(robot: Robot) -> HandRoll:
     """From the robot's own model: the roll joint is the last one on the way from the base to the tool."""
     model = robot.model()
     data = mujoco.MjData(model)
@@ -44,7 +44,7 @@ def hand_of(robot: Robot) -> Hand:
     one, other, *_ = (np.mean(each, axis=0) for each in pads.values())
     across = to_tool @ (other - one)
     closing = across - (across @ axis) * axis
-    return Hand(
+    return HandRoll(
         roll=roll,
         lower_deg=float(np.degrees(robot.limits.lower[roll])),
         upper_deg=float(np.degrees(robot.limits.upper[roll])),

@@ -15,14 +15,14 @@ from graspline.datasets.format.store import OURS, Dataset
 from graspline.datasets.teachability.demonstrations import Demonstrations, Grasps
 from graspline.datasets.teachability.findings import (
     Comparison,
-    Findings,
     JointSpread,
     JointTurn,
     Middle,
     Pairs,
-    Point,
     SceneFindings,
+    ScenePoint,
     StateDifference,
+    TeachabilityFindings,
     Ties,
 )
 from graspline.datasets.teachability.foreign import read_foreign
@@ -43,7 +43,7 @@ _STEPS_MM = (0.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 
 def measure(
     root: Path, *, neighbours: int, by: Comparison = "scene", still_per_s: float, progress: Progress = silent
-) -> Findings:
+) -> TeachabilityFindings:
     """Measure a dataset of graspline, or of another LeRobot v3.0 dataset what needs no scene."""
     if root.is_dir() and not is_there(root / OURS):
         demonstrations = read_foreign(root)
@@ -55,8 +55,10 @@ def measure(
     return _findings(demonstrations, still_per_s, scene, why)
 
 
-def _findings(demonstrations: Demonstrations, still_per_s: float, scene: SceneFindings | None, why: str) -> Findings:
-    return Findings(
+def _findings(
+    demonstrations: Demonstrations, still_per_s: float, scene: SceneFindings | None, why: str
+) -> TeachabilityFindings:
+    return TeachabilityFindings(
         episodes=len(demonstrations),
         frames=len(demonstrations.actions),
         fps=demonstrations.fps,
@@ -179,12 +181,12 @@ def _states(demonstrations: Demonstrations, grasps: Grasps, near: Neighbours, co
     ]
 
 
-def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: Flags) -> tuple[Point, ...]:
+def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: Flags) -> tuple[ScenePoint, ...]:
     roll = grasps.hand.roll
     start = demonstrations.measured[demonstrations.first[grasps.episodes], roll]
     end = demonstrations.actions[grasps.frames, roll]
     return tuple(
-        Point(
+        ScenePoint(
             x_mm=float(thing.position_mm[0]),
             y_mm=float(thing.position_mm[1]),
             roll=float(end[row] - start[row]),

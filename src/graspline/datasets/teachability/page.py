@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from graspline.datasets.report.style import STYLE
-from graspline.datasets.teachability.findings import Findings, Pacing, SceneFindings
+from graspline.datasets.teachability.findings import Pacing, SceneFindings, TeachabilityFindings
 from graspline.datasets.teachability.pictures import pair_chart, place_map, roll_chart
 from graspline.datasets.teachability.spread import OTHERWISE_DEG
 from graspline.datasets.teachability.wording import advice, number, share
@@ -14,7 +14,7 @@ from graspline.reports.pages import page, table
 from graspline.version import VERSION
 
 
-def teachability_page(name: str, found: Findings) -> str:
+def teachability_page(name: str, found: TeachabilityFindings) -> str:
     """The whole page, in one file that loads nothing."""
     head = f"{found.episodes} episodes, {found.frames} frames at {found.fps:g} a second."
     body = [f"<p class='lead'>{escape(head)}</p>", *_advice(found)]
@@ -26,7 +26,7 @@ def teachability_page(name: str, found: Findings) -> str:
     return page(f"Teachability: {name}", body, STYLE)
 
 
-def _advice(found: Findings) -> Iterable[str]:
+def _advice(found: TeachabilityFindings) -> Iterable[str]:
     words = {True: "yes", False: "<span class='bad'>&nbsp;no&nbsp;</span>", None: "–"}
     rows = [(words[each.met], escape(each.measure), escape(each.value), escape(each.good)) for each in advice(found)]
     yield _scrolled(("good", "measure", "here", "what is good"), rows)

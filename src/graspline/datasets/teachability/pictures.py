@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graspline.datasets.teachability.findings import Pairs, Point
+from graspline.datasets.teachability.findings import Pairs, ScenePoint
 
 _SIDE = 340
 _EDGE = 34
@@ -32,7 +32,7 @@ def pair_chart(pairs: Sequence[Pairs]) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def place_map(points: Sequence[Point]) -> str:
+def place_map(points: Sequence[ScenePoint]) -> str:
     """Where the grasped objects lay, x up and y to the left as the robot sees it."""
     shown = _thinned(points)
     across, along = [-each.y_mm for each in shown], [each.x_mm for each in shown]
@@ -47,7 +47,7 @@ def place_map(points: Sequence[Point]) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def roll_chart(points: Sequence[Point]) -> str:
+def roll_chart(points: Sequence[ScenePoint]) -> str:
     """How far the hand rolled over how far it had to, with the line on which the two are the same."""
     shown = _thinned(points)
     most = max(*(abs(each.roll) for each in shown), *(abs(each.least_roll) for each in shown), 45.0)
@@ -66,7 +66,7 @@ def roll_chart(points: Sequence[Point]) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _thinned(points: Sequence[Point]) -> Sequence[Point]:
+def _thinned(points: Sequence[ScenePoint]) -> Sequence[ScenePoint]:
     return points[:: -(-len(points) // _MOST_POINTS)]
 
 

@@ -32,7 +32,7 @@ HELD = "held"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Episode:
+class _MeasuredEpisode:
     """What is kept of one episode: its columns, and of its first grasp the frame and the object."""
 
     actions: Array
@@ -61,7 +61,7 @@ def read_dataset(dataset: Dataset, done: Callable[[], object] = lambda: None) ->
     return demonstrations, _grasps(scene, demonstrations, episodes)
 
 
-def _read(dataset: Dataset, row: Row, scene: Scene, kinds: Mapping[str, str]) -> _Episode:
+def _read(dataset: Dataset, row: Row, scene: Scene, kinds: Mapping[str, str]) -> _MeasuredEpisode:
     frames, facts = dataset.frames(row), dataset.log(row).facts
     columns = {
         name: numbers_in(frames, name).astype(np.float64)
@@ -73,7 +73,7 @@ def _read(dataset: Dataset, row: Row, scene: Scene, kinds: Mapping[str, str]) ->
     tool, poses = columns[f"{OURS}tool_target"], columns[f"{OURS}object_poses"][0].reshape(-1, 7)
     sizes = {name: thing["size_m"] for name, thing in facts["truth"]["objects"].items()}
     grasp, about = _first_hold(frames, played_by(row).task.claims.outcomes)
-    return _Episode(
+    return _MeasuredEpisode(
         actions=columns["action"],
         measured=columns["observation.state"],
         tool=tool,
@@ -98,7 +98,7 @@ def _first_hold(frames: pa.Table, claims: Mapping[tuple[str, str], Claim]) -> tu
     return None, ""
 
 
-def _joined(dataset: Dataset, episodes: list[_Episode]) -> Demonstrations:
+def _joined(dataset: Dataset, episodes: list[_MeasuredEpisode]) -> Demonstrations:
     robot = dataset.scene.robot
     names = dict.fromkeys(state for each in episodes for state in each.states)
     order = {name: number for number, name in enumerate(names)}
@@ -123,7 +123,7 @@ def _plain(dataset: Dataset, robot: Robot, values: Array) -> Array:
     return si * np.where(robot.sliding, 1000.0, np.degrees(1.0))
 
 
-def _grasps(scene: Scene, demonstrations: Demonstrations, episodes: list[_Episode]) -> Grasps:
+def _grasps(scene: Scene, demonstrations: Demonstrations, episodes: list[_MeasuredEpisode]) -> Grasps:
     """Of every episode in which something that lay there at the start was held."""
     hand, widest_m = hand_of(scene.robot), float(scene.robot.jaw_law.gaps_m.max())
     shapes = {each.name: each.shape for each in scene.objects}

@@ -6,7 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graspline.datasets.teachability.findings import GOOD_SPREAD_DEG, GOOD_TURN_RATIO, SIMILAR_MM, Findings, Ties
+from graspline.datasets.teachability.findings import (
+    GOOD_SPREAD_DEG,
+    GOOD_TURN_RATIO,
+    SIMILAR_MM,
+    TeachabilityFindings,
+    Ties,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +30,7 @@ class Advice:
         return {True: "yes", False: "NO", None: "-"}[self.met]
 
 
-def advice(found: Findings) -> Iterator[Advice]:
+def advice(found: TeachabilityFindings) -> Iterator[Advice]:
     """One for each measure of the findings."""
     scene, pacing = found.scene, found.pacing
     if scene is not None:

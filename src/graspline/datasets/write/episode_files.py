@@ -42,7 +42,7 @@ class Ahead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class EpisodePosition:
     """Where an episode goes and what came before it: all that its files depend on besides itself."""
 
     # Its number, the lasting one, and that of its first frame.
@@ -59,7 +59,7 @@ class Place:
 class LaidOut:
     """An episode as its files hold it."""
 
-    place: Place
+    place: EpisodePosition
     # By name, in the order in which they are written.
     files: dict[str, bytes]
     row: Row
@@ -72,7 +72,7 @@ def lay_out(
     films: Mapping[str, Film],
     settings: DatasetSettings,
     scene: Scene,
-    place: Place,
+    place: EpisodePosition,
 ) -> LaidOut:
     """Everything of an episode that lies in files of its own."""
     table = table_of(values, scene, place.index, place.first_row, place.task_index)

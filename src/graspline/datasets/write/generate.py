@@ -19,7 +19,7 @@ from graspline.datasets.format.frames import timeline_of
 from graspline.datasets.format.recording import Recording
 from graspline.datasets.format.rows import Rejected, Row
 from graspline.datasets.format.settings import DatasetSettings
-from graspline.datasets.write.episode_files import Ahead, Place
+from graspline.datasets.write.episode_files import Ahead, EpisodePosition
 from graspline.datasets.write.jobs import Attempts, Drawing, Drawn
 from graspline.datasets.write.pool import Pool
 from graspline.datasets.write.writer import OnCheck, not_shown, open_writer
@@ -37,7 +37,7 @@ _MOST_FRUITLESS = 1000
 
 
 @dataclass(slots=True)
-class Tally:
+class GenerationProgress:
     """How far a dataset is."""
 
     wanted: int
@@ -73,7 +73,9 @@ class Keeper(Protocol):
         """Write an episode completely and count it."""
         ...
 
-    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
+    def place(
+        self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()
+    ) -> EpisodePosition | None:
         """Where an episode goes that comes after these, for the worker that lays out its files."""
         ...
 
@@ -84,10 +86,10 @@ def generate(
     wanted: int,
     pool: Pool,
     *,
-    on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
-    on_progress: Callable[[Tally], object] = lambda tally: None,
+    on_commit: Callable[[GenerationProgress, Row], object] = lambda tally, row: None,
+    on_progress: Callable[[GenerationProgress], object] = lambda tally: None,
     on_check: OnCheck = not_shown,
-) -> Tally:
+) -> GenerationProgress:
     """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole.
 
     Episodes that are there are checked first; `on_check` is called with how many of them are, and how many there are.
@@ -103,12 +105,12 @@ def fill(
     wanted: int,
     pool: Pool,
     *,
-    on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
-    on_progress: Callable[[Tally], object] = lambda tally: None,
-) -> Tally:
+    on_commit: Callable[[GenerationProgress, Row], object] = lambda tally, row: None,
+    on_progress: Callable[[GenerationProgress], object] = lambda tally: None,
+) -> GenerationProgress:
     """Make episodes until the keeper has as many as are wanted."""
     done = keeper.committed
-    tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=keeper.disk_bytes)
+    tally = GenerationProgress(wanted=wanted, committed=done, began_with=done, disk_bytes=keeper.disk_bytes)
     if done < wanted:
         with pool:
             _Making(keeper, settings, wanted, pool, tally, on_commit, on_progress).run()
@@ -122,9 +124,9 @@ class _Making:
         settings: DatasetSettings,
         wanted: int,
         pool: Pool,
-        tally: Tally,
-        on_commit: Callable[[Tally, Row], object],
-        on_progress: Callable[[Tally], object],
+        tally: GenerationProgress,
+        on_commit: Callable[[GenerationProgress, Row], object],
+        on_progress: Callable[[GenerationProgress], object],
     ) -> None:
         self._keeper, self._settings, self._wanted, self._pool = keeper, settings, wanted, pool
         self._tally, self._on_commit, self._on_progress = tally, on_commit, on_progress

@@ -21,7 +21,7 @@ from graspline.datasets.format.recording import Recording, recording_of
 from graspline.datasets.format.rows import Rejected, rejected_of
 from graspline.datasets.format.settings import DatasetSettings
 from graspline.datasets.format.video import Artist, Film, Mp4, OneByOne, OpenEncoder, film, open_view
-from graspline.datasets.write.episode_files import LaidOut, Place, lay_out
+from graspline.datasets.write.episode_files import EpisodePosition, LaidOut, lay_out
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.camera_views import View
 from graspline.episodes.episode import HUNG, INTERRUPTED, POLICY_ERROR, Episode
@@ -61,7 +61,7 @@ class Drawing:
     settings: DatasetSettings
     recording: Recording
     # Where it goes if nothing before it falls out.
-    place: Place | None = None
+    place: EpisodePosition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ import mujoco
 from graspline.datasets.write.jobs import Order, do
 from graspline.datasets.write.pool import block_for_each
 from graspline.episodes.processes import cores
-from graspline.episodes.workers import ENVIRONMENT, MOST_DEATHS, Failure, Filled, filled, raise_failure
+from graspline.episodes.workers import ENVIRONMENT, MOST_DEATHS, Filled, WorkerFailure, filled, raise_failure
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
@@ -122,7 +122,7 @@ class RayPool:
             self._fill_again(ticket, error)
             return []
         del self._jobs[ticket]
-        if isinstance(result, Failure):
+        if isinstance(result, WorkerFailure):
             raise_failure(result)
         return [Filled(ticket, result)]
 
@@ -141,7 +141,7 @@ def _fill(job: Order) -> Any:
     """What runs on a node. Other versions would give other episodes."""
     has, needs = (VERSION, mujoco.__version__), (job.settings.graspline, job.settings.mujoco)
     if has != needs:
-        return Failure(
+        return WorkerFailure(
             f"node {os.uname().nodename} has graspline {has[0]} on MuJoCo {has[1]}, needed: {needs[0]} on {needs[1]}",
             "",
             EnvironmentProblem,

@@ -36,7 +36,7 @@ from graspline.datasets.format.stats import all_merged, stats_bytes
 from graspline.datasets.format.store import CARD, FORMAT, OURS, STATS, Dataset, deleted_in, origin_in, rows_in
 from graspline.datasets.format.tables import table_in
 from graspline.datasets.format.uncommitted import Next, leftovers_in, next_after
-from graspline.datasets.write.episode_files import Ahead, Place, lay_out
+from graspline.datasets.write.episode_files import Ahead, EpisodePosition, lay_out
 from graspline.datasets.write.jobs import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
@@ -90,13 +90,13 @@ class Writer:
         self._next = Next(episode_id=place.episode_id + 1, seed=rendered.recording.seed + 1, slot=place.slot.next())
         return laid.row
 
-    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place:
+    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> EpisodePosition:
         """That of an episode with this sentence which comes after these."""
         known = [*self._sentences, *(each.sentence for each in before), sentence]
         slot = self._next.slot
         for _ in before:
             slot = slot.next()
-        return Place(
+        return EpisodePosition(
             index=self.committed + len(before),
             episode_id=self._next.episode_id + len(before),
             first_row=self.frames + sum(each.frames for each in before),

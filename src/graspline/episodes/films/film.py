@@ -17,7 +17,7 @@ from PIL import Image
 from graspline.episodes.episode import Episode
 from graspline.episodes.films.frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
 from graspline.episodes.films.framing import frame_episode
-from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
+from graspline.episodes.films.layout import FILM_PX, SCENE_PX, SIDE_PX, FilmLayout, Words, labelled, plain, resized
 from graspline.episodes.processes import cores
 from graspline.errors import InputError, either
 from graspline.execution.sensor_faults import shown_tick
@@ -100,7 +100,7 @@ def _film(
     ticks = _ticks(episode, scene, fps / speed)
     view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
     frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop, side_every=_SIDE_EVERY)
-    layout = Layout(with_side=bool(view.side_camera))
+    layout = FilmLayout(with_side=bool(view.side_camera))
     progress(0, len(ticks))
     with VideoWriter(path, *FILM_PX, fps) as video, closing(frames):
         sides = _sides(episode, scene, ticks, frames)

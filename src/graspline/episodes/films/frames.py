@@ -41,7 +41,7 @@ class FilmView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instant:
+class RenderState:
     """What one camera shows: coordinates, variation, and how far each moving surface has gone."""
 
     qpos: Array
@@ -55,8 +55,8 @@ class Instant:
 class Shot:
     """Everything one frame is rendered from."""
 
-    scene: Instant
-    side: Instant | None
+    scene: RenderState
+    side: RenderState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +85,17 @@ def shot_of(log: EpisodeLog, tick: int, view: FilmView, scene: Scene) -> Shot:
     """The frame after a tick: a camera's blackout stays black, and a picture that froze stays as it was."""
     return Shot(
         # What the task and datasets see has no marks on belts: they are for people.
-        scene=Instant(
+        scene=RenderState(
             qpos=log.states[tick], variation=log.seen_at(tick), travelled_m=log.travelled_m(tick, scene)
         ),
         side=_seen_by(log, tick, view.side_camera, scene) if view.side_camera else None,
     )  # fmt: skip
 
 
-def _seen_by(log: EpisodeLog, tick: int, camera: str, scene: Scene) -> Instant:
+def _seen_by(log: EpisodeLog, tick: int, camera: str, scene: Scene) -> RenderState:
     shown = shown_tick(log.events, tick, camera, scene.robot.control_hz)
     at = shown or 0
-    return Instant(qpos=log.states[at], variation=log.seen_at(at), dark=shown is None)
+    return RenderState(qpos=log.states[at], variation=log.seen_at(at), dark=shown is None)
 
 
 class FrameRenderer:
@@ -140,7 +140,7 @@ class FrameRenderer:
         side = None if self._side is None or shot.side is None else self._seen(self._side, shot.side)
         return Frame(rgb=antialiased(picture.rgb) if self._by_gl else picture.rgb, side=side)
 
-    def _seen(self, renderer: Renderer, instant: Instant) -> Picture:
+    def _seen(self, renderer: Renderer, instant: RenderState) -> Picture:
         camera = self._view.side_camera
         picture = renderer.render(instant.qpos, instant.variation, camera)
         if self._view.seen_depth:

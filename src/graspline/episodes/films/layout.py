@@ -38,7 +38,7 @@ class Words:
     succeeded: bool = False
 
 
-class Layout:
+class FilmLayout:
     """Puts frames together. The column of words is rendered again only when a word changes, less the time."""
 
     def __init__(self, *, with_side: bool) -> None:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.core.palette import OVEREXPOSED, Colours, colours_of
+from graspline.perception.core.palette import OVEREXPOSED, HueImage, colours_of
 from graspline.rendering.picture import Array, Pixels
 
 Flags = NDArray[np.bool_]
@@ -81,7 +81,7 @@ def find_blobs(rgb: Pixels, hidden: tuple[Array, ...], least_px: float) -> list[
         mine = patch & (mask[box] > 0)
         peaks = _peaks(colours.hue[box][mine], colours.value[box][mine] >= OVEREXPOSED, least)
         if peaks:
-            piece = _Piece.around(rgb, cover, (left, top), patch)
+            piece = _Cutout.around(rgb, cover, (left, top), patch)
             blobs += [blob for peak in peaks for blob in piece.blobs(peak, peaks, least_px)]
     return blobs
 
@@ -121,11 +121,11 @@ def _peaks(hues: Pixels, overexposed: Flags, least: float) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Piece:
+class _Cutout:
     """A cut-out of the picture with one patch of coloured pixels, which may be of several hues."""
 
     rgb: Pixels
-    colours: Colours
+    colours: HueImage
     # Those pixels of the patch itself that have a colour.
     mask: Pixels
     cover: Pixels | None
@@ -133,7 +133,7 @@ class _Piece:
     shape: tuple[int, int]
 
     @classmethod
-    def around(cls, rgb: Pixels, cover: Pixels | None, at: tuple[int, int], patch: Flags) -> _Piece:
+    def around(cls, rgb: Pixels, cover: Pixels | None, at: tuple[int, int], patch: Flags) -> _Cutout:
         """Of a patch (h, w) of coarse pixels."""
         high, wide = rgb.shape[:2]
         fine = cv2.resize(patch.astype(np.uint8), None, fx=_COARSE, fy=_COARSE, interpolation=cv2.INTER_NEAREST)

@@ -35,7 +35,7 @@ _SHOVED_M = 0.10
 _NUDGE_SIGMAS, _NUDGE_M = 5.0, 0.0005
 
 
-class Known(Protocol):
+class ObservedBlock(Protocol):
     """What must be known of a block to recognise it."""
 
     @property
@@ -108,7 +108,7 @@ class _Compared:
 
 
 def match(
-    known: Sequence[Known],
+    known: Sequence[ObservedBlock],
     seen: Sequence[BlockSeen],
     direction: tuple[float, float],
     belt: BeltSpeed,
@@ -141,7 +141,11 @@ def match(
 
 
 def _compare(
-    known: Sequence[Known], seen: Sequence[BlockSeen], direction: tuple[float, float], belt: BeltSpeed, time_s: float
+    known: Sequence[ObservedBlock],
+    seen: Sequence[BlockSeen],
+    direction: tuple[float, float],
+    belt: BeltSpeed,
+    time_s: float,
 ) -> _Compared:
     here = np.array([[each.x_m, each.y_m] for each in known]).reshape(-1, 2)
     there = np.array([[each.x_m, each.y_m] for each in seen]).reshape(-1, 2)
@@ -166,7 +170,7 @@ def _compare(
     )
 
 
-def _is_turned_alike(known: Known, seen: BlockSeen) -> bool:
+def _is_turned_alike(known: ObservedBlock, seen: BlockSeen) -> bool:
     period = np.pi / 2 if seen.size_m[0] == seen.size_m[1] else np.pi
     turn = (seen.yaw_rad - known.yaw_rad + period / 2) % period - period / 2
     return abs(turn) <= _TURN_SLACK_RAD + _SIGMAS * float(np.hypot(seen.yaw_sigma_rad, known.yaw_sigma_rad))

@@ -32,7 +32,7 @@ _SNAP = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+class BlockTrack:
     """One block: where it is at `time_s`, moving with the belt."""
 
     number: int
@@ -80,7 +80,7 @@ class Tracks:
     # A unit vector in W along which the belt runs when its speed is more than 0.
     direction: tuple[float, float]
     belt: BeltSpeed
-    alive: tuple[Track, ...] = ()
+    alive: tuple[BlockTrack, ...] = ()
     # Of the last picture.
     time_s: float = -np.inf
     next_number: int = 1
@@ -152,7 +152,7 @@ def _velocity(tracks: Tracks, belt: BeltSpeed) -> tuple[float, float]:
     return belt.speed_m_s * tracks.direction[0], belt.speed_m_s * tracks.direction[1]
 
 
-def _carried(tracks: Tracks, track: Track, belt: BeltSpeed, travel_m: float, time_s: float) -> Track:
+def _carried(tracks: Tracks, track: BlockTrack, belt: BeltSpeed, travel_m: float, time_s: float) -> BlockTrack:
     """A track moved on by the belt to the time of this picture."""
     return replace(
         track,
@@ -164,7 +164,7 @@ def _carried(tracks: Tracks, track: Track, belt: BeltSpeed, travel_m: float, tim
     )
 
 
-def _seen_again(track: Track, seen: BlockSeen, direction: tuple[float, float], shoved: bool) -> Track:
+def _seen_again(track: BlockTrack, seen: BlockSeen, direction: tuple[float, float], shoved: bool) -> BlockTrack:
     """Belief and sighting weighed against each other, along the belt and across it, and the heading."""
     period = np.pi / 2 if seen.size_m[0] == seen.size_m[1] else np.pi
     apart = np.array([seen.x_m - track.x_m, seen.y_m - track.y_m])
@@ -207,13 +207,13 @@ def _share(believed_sigma: float, seen_sigma: float, apart: float) -> float:
     return max(believed_sigma**2 / (believed_sigma**2 + seen_sigma**2), _ALIKE**2)
 
 
-def _may_be(track: Track, vague: list[BlockSeen]) -> bool:
+def _may_be(track: BlockTrack, vague: list[BlockSeen]) -> bool:
     near = (np.hypot(each.x_m - track.x_m, each.y_m - track.y_m) < _NEAR_M for each in vague)
     return any(near)
 
 
-def _begun(tracks: Tracks, belt: BeltSpeed, number: int, seen: BlockSeen, time_s: float) -> Track:
-    return Track(
+def _begun(tracks: Tracks, belt: BeltSpeed, number: int, seen: BlockSeen, time_s: float) -> BlockTrack:
+    return BlockTrack(
         number=number,
         colour=seen.colour,
         sizes=((seen.size_m, 1),),

@@ -33,7 +33,7 @@ _TABLE_RGB, _CONTRAST = np.array([198.0, 177.0, 151.0]), 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Edges:
+class ColourEdges:
     """The outline of one colour in a picture."""
 
     lens: Lens
@@ -67,14 +67,14 @@ def find_blobs(hues: Pixels, rgb: Rgb) -> tuple[NDArray[np.int32], NDArray[np.in
     return numbers[np.asarray(labels, np.intp)], areas[kept]
 
 
-def find_edges(lens: Lens, rgb: Pixels, hues: Pixels, mask: Flags) -> Edges:
+def find_edges(lens: Lens, rgb: Pixels, hues: Pixels, mask: Flags) -> ColourEdges:
     """Where a thing of these pixels, of which there must be some, ends."""
     top, left, piece = _piece(mask)
     pixels = np.where(mask[piece], 255, 0).astype(np.uint8)
     outline = find_outline(pixels, _likeness(rgb[piece], pixels), darkens=False)
     corner = np.array([left, top], float)
     own = shows_scenery(hues, outline.points_px + corner + _OUTSIDE_PX * outline.normals_px, plate_counts=False)
-    return Edges(lens=lens, points_px=outline.points_px + corner, own=own)
+    return ColourEdges(lens=lens, points_px=outline.points_px + corner, own=own)
 
 
 def _piece(mask: Flags) -> tuple[int, int, tuple[slice, slice]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.colour.colour_edges import Edges, find_blobs, find_edges
+from graspline.perception.colour.colour_edges import ColourEdges, find_blobs, find_edges
 from graspline.perception.core.colours import hue_picture
 from graspline.perception.core.gauss_newton import Flags, Settled, Settling, settle
 from graspline.perception.core.outlines import Array, Lens, on_table
@@ -48,7 +48,7 @@ _MOST_SIGMA_M = 0.006
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Thing:
+class FittedObject:
     """A known thing as seen, standing on the table."""
 
     name: str
@@ -64,14 +64,14 @@ class Thing:
     share_seen: float
 
 
-def see_things(picture: Picture, kinds: Sequence[Kind]) -> list[Thing]:
+def see_things(picture: Picture, kinds: Sequence[Kind]) -> list[FittedObject]:
     """Those of the known things that stand on the table and can be seen well enough to say where."""
     lens, hues = Lens.of(picture), hue_picture(picture.rgb)
     found = (_see_thing(lens, picture.rgb, hues, kind) for kind in kinds)
     return [each for each in found if each is not None]
 
 
-def _see_thing(lens: Lens, rgb: Pixels, hues: Pixels, kind: Kind) -> Thing | None:
+def _see_thing(lens: Lens, rgb: Pixels, hues: Pixels, kind: Kind) -> FittedObject | None:
     """All of its colour together, for a finger may divide it; or one blob, where the others are no part of it."""
     labels, areas = find_blobs(hues, kind.rgb)
     for chosen in _choices(areas):
@@ -88,7 +88,7 @@ def _choices(areas: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return [by_size, *singles] if len(by_size) > 1 else singles
 
 
-def _seen_in(edges: Edges, kind: Kind) -> Thing | None:
+def _seen_in(edges: ColourEdges, kind: Kind) -> FittedObject | None:
     """The thing that has these edges, if they are those of one that stands on the table."""
     if edges.own.sum() < _LEAST_EDGES:
         return None
@@ -99,7 +99,7 @@ def _seen_in(edges: Edges, kind: Kind) -> Thing | None:
     return _as_thing(edges, kind, fit, clear)
 
 
-def _fit(edges: Edges, kind: Kind) -> Settled:
+def _fit(edges: ColourEdges, kind: Kind) -> Settled:
     """Place, scale and, of a box, heading: x, y, scale, yaw."""
     count = 4 if kind.shape == "box" else 3
     starts = _starts(edges, kind)[:, :count]
@@ -123,7 +123,7 @@ def _fit(edges: Edges, kind: Kind) -> Settled:
     return settle(reaches, level, edges.own, beliefs[best], tries[best].parameters, _THEN_PX)
 
 
-def _starts(edges: Edges, kind: Kind) -> Array:
+def _starts(edges: ColourEdges, kind: Kind) -> Array:
     """(S, 4): every heading in the middle of what is seen and, where something hides the thing, at that something."""
     middles = [edges.points_px.mean(axis=0)]
     if edges.own.mean() < _MOSTLY:
@@ -148,7 +148,7 @@ def _standing_px(lens: Lens, kind: Kind, parameters: Array) -> Array:
     return silhouette_px(lens, kind.shape, half, np.array([x, y, half[2]]), rotation)
 
 
-def _as_thing(edges: Edges, kind: Kind, fit: Settled, clear: int) -> Thing | None:
+def _as_thing(edges: ColourEdges, kind: Kind, fit: Settled, clear: int) -> FittedObject | None:
     x, y, scale, *turn = (float(each) for each in fit.parameters)
     # What fits badly is as much less certain.
     worse = max(1.0, fit.misfit_px / _USUAL_MISFIT_PX)
@@ -159,7 +159,7 @@ def _as_thing(edges: Edges, kind: Kind, fit: Settled, clear: int) -> Thing | Non
     position = np.array([x, y, scale * kind.half_extents_m[2]])
     if share < _LEAST_SHARE or sigma > _MOST_SIGMA_M or not on_table(position):
         return None
-    return Thing(
+    return FittedObject(
         name=kind.name,
         position_m=position,
         # Half a turn changes nothing.

@@ -51,7 +51,7 @@ class Disc:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class SeenBlock:
     """A box as seen, standing on the table."""
 
     # (3,), its middle, in W.
@@ -68,7 +68,7 @@ class Seen:
 
     oranges: tuple[Ball, ...]
     plate: Disc | None
-    blocks: tuple[Block, ...]
+    blocks: tuple[SeenBlock, ...]
 
 
 def see_table(picture: Picture, plate_radius_m: float | None, held_m: Array | None = None) -> Seen:
@@ -164,8 +164,8 @@ def _as_disc(fit: PlateFit) -> Disc:
     return Disc(position_m=fit.centre_m, position_sigma_m=fit.sigma_m, share_seen=fit.share_seen)
 
 
-def _as_block(fit: BlockFit) -> Block:
-    return Block(
+def _as_block(fit: BlockFit) -> SeenBlock:
+    return SeenBlock(
         position_m=fit.centre_m,
         half_extents_m=fit.half_extents_m,
         yaw_rad=fit.yaw_rad,

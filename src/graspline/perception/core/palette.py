@@ -39,7 +39,7 @@ class Paint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Colours:
+class HueImage:
     """(H, W): 255 where a pixel has a colour and is not of any grey, else 0; its hue in steps of 2°; its brightness."""
 
     coloured: Pixels
@@ -47,12 +47,12 @@ class Colours:
     value: Pixels
 
 
-def colours_of(rgb: Pixels) -> Colours:
+def colours_of(rgb: Pixels) -> HueImage:
     """The colours of an image's pixels."""
     hues = hue_picture(rgb)
     found = np.asarray(cv2.inRange(hues, _COLOURED_LOW, _COLOURED_HIGH), np.uint8)
     hue, value = (np.asarray(cv2.extractChannel(hues, channel), np.uint8) for channel in (0, 2))
-    return Colours(coloured=found, hue=hue, value=value)
+    return HueImage(coloured=found, hue=hue, value=value)
 
 
 def name_of(rgb: NDArray[np.float64], paints: tuple[Paint, ...]) -> str:

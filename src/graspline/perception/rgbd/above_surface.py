@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.outlines import Lens
-from graspline.perception.rgbd.clouds import Flags, Image, Indices, View, ray_parts
+from graspline.perception.rgbd.clouds import DepthView, Flags, Image, Indices, ray_parts
 from graspline.perception.rgbd.planes import Plane
 from graspline.perception.rgbd.surfaces import Surface
 from graspline.rendering.picture import Array
@@ -28,7 +28,7 @@ _KNOWN_M = 0.012
 class Ground:
     """The frame P: O moved to where a level plane is below the camera, so that the plane is at z = 0."""
 
-    view: View
+    view: DepthView
     # p_OP, (3,).
     position_m: Array
     # The camera in P.
@@ -41,7 +41,7 @@ class Ground:
         return self.view.points_m[:, rows, columns].T.astype(float) - self.position_m
 
 
-def ground_of(view: View, plane: Plane) -> Ground:
+def ground_of(view: DepthView, plane: Plane) -> Ground:
     """The frame of a level plane."""
     x, y, z = view.lens.position_m.tolist()
     below = plane.height_m(x, y)

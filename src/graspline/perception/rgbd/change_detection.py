@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.outlines import Array
-from graspline.perception.rgbd.clouds import Flags, View
+from graspline.perception.rgbd.clouds import DepthView, Flags
 
 # Two sights of one thing agree in size to this, and are no farther apart.
 _ALIKE_M, _SAME_M = 0.012, 0.06
@@ -34,7 +34,7 @@ class Sight:
     """One look at a surface: the picture, what stood there, and the surface's place and heading in O."""
 
     # Without one, all there is was seen.
-    view: View | None
+    view: DepthView | None
     things: Sequence[Belief]
     # (3,), any point of the surface, the same in every look.
     at_m: Array
@@ -74,7 +74,7 @@ def is_new(thing: Belief, was: Sight, now: Sight) -> bool:
     return bool(len(points) >= _LEAST_PX and (farther & ~nearer).mean() > _NEW_SHARE)
 
 
-def hidden_share(thing: Belief, view: View) -> float:
+def hidden_share(thing: Belief, view: DepthView) -> float:
     """How much of a thing something else hides, by points around its middle: 0 to 1."""
     reach = float(np.hypot(*thing.half_extents_m[:2]))
     aside = view.lens.rotation[:, 0]
@@ -86,7 +86,7 @@ def hidden_share(thing: Belief, view: View) -> float:
     return float(nearer.mean())
 
 
-def empty_share(thing: Belief, view: View) -> float:
+def empty_share(thing: Belief, view: DepthView) -> float:
     """Of what nothing nearer hides of a thing's place, the share in which something behind it is seen; else 0.
 
     Points are within any shape of this size, half way through: where it stands, none of them is seen through.
@@ -104,7 +104,7 @@ def is_alike(one: Belief, other: Belief) -> bool:
     return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
 
 
-def _points_of(thing: Belief, view: View) -> Array:
+def _points_of(thing: Belief, view: DepthView) -> Array:
     """(N, 3): what was seen of a thing."""
     points = view.points_m[:, view.measured].T.astype(float)
     own = np.abs((points - thing.position_m) @ thing.rotation)
@@ -112,7 +112,7 @@ def _points_of(thing: Belief, view: View) -> Array:
     return points[inside & (points[:, 2] > thing.bottom_m + _ABOVE_M)]
 
 
-def _compared(view: View, points_m: Array) -> tuple[Flags, Flags]:
+def _compared(view: DepthView, points_m: Array) -> tuple[Flags, Flags]:
     """Of points (N, 3): whether something nearer is seen there, or something farther away; of holes neither."""
     lens = view.lens
     depth = -(points_m - lens.position_m) @ lens.rotation[:, 2]

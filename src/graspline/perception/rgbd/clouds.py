@@ -32,7 +32,7 @@ _VOID_PX = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class View:
+class DepthView:
     """What an RGB-D camera sees from where it is believed to be, in O."""
 
     lens: Lens
@@ -52,14 +52,14 @@ class View:
         """Which pixels have a depth."""
         return self.inverse > 0
 
-    def turned(self, rotation: Array) -> View:
+    def turned(self, rotation: Array) -> DepthView:
         """The same picture as seen from the same place by a camera turned by a rotation (3, 3) of O."""
         lens = replace(self.lens, rotation=rotation @ self.lens.rotation)
         depth = np.divide(np.float32(1), self.inverse, out=np.zeros_like(self.inverse), where=self.measured)
         return replace(self, lens=lens, points_m=_points(lens, depth))
 
 
-def view_of(picture: Picture, position_m: Array, rotation: Array) -> View:
+def view_of(picture: Picture, position_m: Array, rotation: Array) -> DepthView:
     """A picture as seen from a camera pose (p_OC, R_OC), MuJoCo's camera frame; the picture's own pose is not used."""
     if picture.depth_m is None:
         raise WiringError(f"a picture of camera {picture.camera!r} has no depth; ask for it: Look(…, depth=True)")
@@ -75,7 +75,7 @@ def view_of(picture: Picture, position_m: Array, rotation: Array) -> View:
     sigma = _noise(raw)
     inverse = np.where(_friends(raw, _FRIEND_SIGMAS * sigma) >= _LEAST_FRIENDS, raw, np.float32(0))
     window = np.ones((_VOID_PX, _VOID_PX), np.uint8)
-    return View(
+    return DepthView(
         lens=lens,
         rgb=picture.rgb,
         inverse=inverse,

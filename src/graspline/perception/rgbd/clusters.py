@@ -14,7 +14,7 @@ import numpy as np
 
 from graspline.perception.core.silhouettes import beyond_px
 from graspline.perception.rgbd.above_surface import Ground
-from graspline.perception.rgbd.clouds import Flags, Image, Indices, View
+from graspline.perception.rgbd.clouds import DepthView, Flags, Image, Indices
 from graspline.perception.rgbd.patches import Labels, colours_without_light, find_patches
 from graspline.rendering.picture import Array
 
@@ -53,7 +53,7 @@ class Cluster:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Piece:
+class _PatchGroup:
     """A patch, or several that were put together."""
 
     rows: Indices
@@ -87,7 +87,7 @@ def find_clusters(ground: Ground, mask: Flags) -> list[Cluster]:
     return [Cluster(rows=each.rows, columns=each.columns) for each in pieces.values() if len(each.rows) >= _LEAST_PX]
 
 
-def _pieces(ground: Ground, labels: Labels) -> dict[int, _Piece]:
+def _pieces(ground: Ground, labels: Labels) -> dict[int, _PatchGroup]:
     """Every patch by its label."""
     rows, columns = np.nonzero(labels)
     order = np.argsort(labels[rows, columns], kind="stable")
@@ -97,12 +97,12 @@ def _pieces(ground: Ground, labels: Labels) -> dict[int, _Piece]:
     return {label: _piece(ground, rows[span], columns[span]) for label, span in enumerate(spans, start=1)}
 
 
-def _piece(ground: Ground, rows: Indices, columns: Indices) -> _Piece:
+def _piece(ground: Ground, rows: Indices, columns: Indices) -> _PatchGroup:
     every = slice(None, None, max(1, len(rows) // _SAMPLE))
     sample = ground.points(rows[every], columns[every])
     heights = np.sort(ground.heights_m[rows, columns])
     colour = np.median(colours_without_light(ground.view.rgb[rows[every], columns[every]]), axis=1)
-    return _Piece(
+    return _PatchGroup(
         rows=rows,
         columns=columns,
         sample=sample,
@@ -145,7 +145,7 @@ def _contacts(labels: Labels, points_m: Image) -> Contacts:
     return {(a, b): float(np.percentile(distances[which.ravel() == k], 25)) for k, (a, b) in enumerate(found.tolist())}
 
 
-def _join(pieces: dict[int, _Piece], contacts: Contacts, into: int, other: int) -> None:
+def _join(pieces: dict[int, _PatchGroup], contacts: Contacts, into: int, other: int) -> None:
     """Make one piece a part of another."""
     kept, lost = pieces[into], pieces.pop(other)
     if lost.pixels > kept.pixels:
@@ -166,7 +166,7 @@ def _neighbours(contacts: Contacts, label: int) -> dict[int, float]:
     return {a + b - label: apart_m for (a, b), apart_m in sorted(contacts.items()) if label in (a, b)}
 
 
-def _join_overlapping(pieces: dict[int, _Piece], contacts: Contacts) -> None:
+def _join_overlapping(pieces: dict[int, _PatchGroup], contacts: Contacts) -> None:
     """Join what stands in the same place, until nothing does."""
     tested: dict[tuple[int, int], int] = {}
     while True:
@@ -180,16 +180,16 @@ def _join_overlapping(pieces: dict[int, _Piece], contacts: Contacts) -> None:
             _join(pieces, contacts, one, other)
 
 
-def _are_one(one: _Piece, other: _Piece, apart_m: float) -> bool:
+def _are_one(one: _PatchGroup, other: _PatchGroup, apart_m: float) -> bool:
     shared = max(_share_within(one, other), _share_within(other, one))
     return shared >= _SHARED or _is_lid(one, other, apart_m) or _is_lid(other, one, apart_m)
 
 
-def _are_alike(one: _Piece, other: _Piece) -> bool:
+def _are_alike(one: _PatchGroup, other: _PatchGroup) -> bool:
     return bool(np.abs(one.colour - other.colour).max() < _ALIKE)
 
 
-def _is_lid(lid: _Piece, below: _Piece, apart_m: float) -> bool:
+def _is_lid(lid: _PatchGroup, below: _PatchGroup, apart_m: float) -> bool:
     """Whether a piece is the top of another, or of the same colour a part of that."""
     if lid.high_m - lid.low_m > _LEVEL_M or abs(lid.high_m - below.high_m) > _SAME_HEIGHT_M:
         return False
@@ -199,14 +199,14 @@ def _is_lid(lid: _Piece, below: _Piece, apart_m: float) -> bool:
     return bool(within.all()) and (_are_alike(lid, below) or (bool(wide) and apart_m < _LID_APART_M))
 
 
-def _share_within(one: _Piece, other: _Piece) -> float:
+def _share_within(one: _PatchGroup, other: _PatchGroup) -> float:
     """How much of one piece is above the footprint of another."""
     if len(other.footprint) < 3:
         return 0.0
     return float((beyond_px(other.footprint, one.sample[:, :2]) > -_SLACK_M).mean())
 
 
-def _join_floating(pieces: dict[int, _Piece], contacts: Contacts, view: View) -> None:
+def _join_floating(pieces: dict[int, _PatchGroup], contacts: Contacts, view: DepthView) -> None:
     """Join what hangs in the air with what it hangs on."""
     for label in sorted(pieces, key=lambda each: pieces[each].pixels):
         piece = pieces[label]
@@ -221,7 +221,7 @@ def _join_floating(pieces: dict[int, _Piece], contacts: Contacts, view: View) ->
             _join(pieces, contacts, min(near, key=lambda each: apart[each]), label)
 
 
-def _alike_nearby(pieces: dict[int, _Piece], label: int) -> dict[int, float]:
+def _alike_nearby(pieces: dict[int, _PatchGroup], label: int) -> dict[int, float]:
     """How far away pieces of the same colour are; the arms of a handle may be too thin to be seen."""
     piece, apart = pieces[label], {}
     for each, other in pieces.items():
@@ -231,7 +231,7 @@ def _alike_nearby(pieces: dict[int, _Piece], label: int) -> dict[int, float]:
     return apart
 
 
-def _is_free_below(piece: _Piece, inverse: Image) -> bool:
+def _is_free_below(piece: _PatchGroup, inverse: Image) -> bool:
     """Whether what is seen below a piece is behind it; something before it could hide that it stands."""
     height, width = inverse.shape
     lowest = np.full(width, -1)
@@ -244,7 +244,7 @@ def _is_free_below(piece: _Piece, inverse: Image) -> bool:
     return bool(len(behind)) and float(np.median(behind)) < 0
 
 
-def _join_slivers(pieces: dict[int, _Piece], contacts: Contacts) -> None:
+def _join_slivers(pieces: dict[int, _PatchGroup], contacts: Contacts) -> None:
     """Join small pieces with neighbours of their colour that are as high."""
     for label in sorted(pieces, key=lambda each: pieces[each].pixels):
         piece = pieces[label]
@@ -255,7 +255,7 @@ def _join_slivers(pieces: dict[int, _Piece], contacts: Contacts) -> None:
                 break
 
 
-def _is_sliver(piece: _Piece, other: _Piece) -> bool:
+def _is_sliver(piece: _PatchGroup, other: _PatchGroup) -> bool:
     """Whether a piece is a small part of another one."""
     small = piece.pixels < max(_SLIVER_PX, _SLIVER_SHARE * other.pixels)
     return small and _are_alike(piece, other) and piece.high_m < other.high_m + _SLACK_M

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.perception.core.outlines import Array
 from graspline.perception.rgbd.above_surface import Ground
-from graspline.perception.rgbd.clouds import Flags, Image, View
+from graspline.perception.rgbd.clouds import DepthView, Flags, Image
 from graspline.perception.rgbd.clusters import Cluster
 
 # Holes and ragged edges of a mask are closed over this many pixels.
@@ -97,7 +97,7 @@ def _looked_up(image: NDArray[Any], points: Array, normals: Array, at_px: tuple[
     return image[np.clip(there[..., 1], 0, height - 1), np.clip(there[..., 0], 0, width - 1)]
 
 
-def _is_own(view: View, points: Array, normals: Array) -> Flags:
+def _is_own(view: DepthView, points: Array, normals: Array) -> Flags:
     """(M,): whether the thing ends at each point: what is seen beside it is not nearer, and is something else.
 
     Of a face that is seen from too flat an angle depth is lost; what has the same colour and is not far behind may be

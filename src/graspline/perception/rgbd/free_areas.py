@@ -10,7 +10,7 @@ import numpy as np
 
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.outlines import Array
-from graspline.perception.rgbd.clouds import Flags, View
+from graspline.perception.rgbd.clouds import DepthView, Flags
 from graspline.perception.rgbd.planes import expected_inverse
 from graspline.perception.rgbd.surfaces import ON_SIGMAS, Surface
 
@@ -47,7 +47,7 @@ def free_areas(
     half_m: tuple[float, float],
     *,
     margin_m: float,
-    view: View | None = None,
+    view: DepthView | None = None,
     most: int = 12,
     inside: tuple[tuple[float, float], tuple[float, float]] | None = None,
 ) -> tuple[FreeArea, ...]:
@@ -114,7 +114,7 @@ def _window_mean(flags: Flags, half_m: tuple[float, float]) -> Array:
     return np.asarray(cv2.blur(flags.astype(np.float32), (columns, rows), borderType=cv2.BORDER_CONSTANT), float)
 
 
-def _is_bare(view: View, surface: Surface, cells: Array) -> Flags:
+def _is_bare(view: DepthView, surface: Surface, cells: Array) -> Flags:
     """(X, Y): whether the surface itself was seen there."""
     off = (view.inverse - expected_inverse(view, surface.plane)) / np.float32(view.sigma)
     on = ((np.abs(off) < ON_SIGMAS) & view.measured).astype(np.uint8)

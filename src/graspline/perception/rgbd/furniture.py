@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.perception.core.beliefs import Belief
-from graspline.perception.rgbd.planes import Plane, Within
+from graspline.perception.rgbd.planes import Plane, SearchBox
 from graspline.perception.rgbd.surfaces import Surface
 from graspline.scenes.fittings import Fitting, Level
 
@@ -40,14 +40,14 @@ def surface_of(shelf: Fitting, board: str) -> Surface:
     )
 
 
-def bounds(fitting: Fitting, level: Level) -> Within:
+def bounds(fitting: Fitting, level: Level) -> SearchBox:
     """Where a surface may be, given where it is believed to be."""
     x, y, z = level.position_m
     half_x, half_y = level.half_extents_m
     corners = [fitting.in_world((x + a * half_x, y + b * half_y, z)) for a in (-1, 1) for b in (-1, 1)]
     low, high = np.min(corners, axis=0) - _AROUND_M, np.max(corners, axis=0) + _AROUND_M
     middle = float(fitting.in_world(level.position_m)[2])
-    return Within(
+    return SearchBox(
         low_m=(float(low[0]), float(low[1]), middle - _ABOVE_M),
         high_m=(float(high[0]), float(high[1]), middle + _ABOVE_M),
     )

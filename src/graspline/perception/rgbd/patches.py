@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.rgbd.clouds import Flags, Image, View
+from graspline.perception.rgbd.clouds import DepthView, Flags, Image
 
 Labels = NDArray[np.int32]
 
@@ -31,7 +31,7 @@ _GROWTH_PX, _GROWTH_SIGMAS, _GROWTH_SLOPE = 5, 4.0, 0.003
 _NEIGHBOURS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
-def find_patches(view: View, mask: Flags) -> Labels:
+def find_patches(view: DepthView, mask: Flags) -> Labels:
     """(H, W): 1, 2, … on patches of a mask, else 0."""
     labels = np.zeros(mask.shape, np.int32)
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))

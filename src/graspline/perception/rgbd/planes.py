@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline.evidence import Evidence, at_least
-from graspline.perception.rgbd.clouds import Flags, Image, View, ray_parts, rays_of
+from graspline.perception.rgbd.clouds import DepthView, Flags, Image, ray_parts, rays_of
 from graspline.rendering.picture import Array
 from graspline.spatial.rotations import matrix_from_vector
 
@@ -52,7 +52,7 @@ class Plane:
         """How far its normal is from the vertical."""
         return float(np.arctan2(np.hypot(self.normal[0], self.normal[1]), self.normal[2]))
 
-    def levelled(self, view: View) -> tuple[View, Plane]:
+    def levelled(self, view: DepthView) -> tuple[DepthView, Plane]:
         """A view by a camera turned, in place, so that this plane is level; and the plane as it is then."""
         x, y, _ = self.normal
         # The shortest turn that brings the normal up.
@@ -76,7 +76,7 @@ class NoPlane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
+class SearchBox:
     """Where something is looked for: between two corners, in O."""
 
     low_m: tuple[float, float, float]
@@ -90,7 +90,7 @@ class Within:
         return inside
 
 
-def find_plane(view: View, within: Within) -> Plane | NoPlane:
+def find_plane(view: DepthView, within: SearchBox) -> Plane | NoPlane:
     """The level plane that most pixels agree on among those whose points are within these bounds."""
     rays, inverse = _tried(view, within, _STRIDE_PX)
     if len(rays) < _LEAST_TRIED:
@@ -113,7 +113,7 @@ def find_plane(view: View, within: Within) -> Plane | NoPlane:
     return Plane(normal=normal, offset_m=float(normal @ view.lens.position_m) - 1 / size)
 
 
-def _tried(view: View, within: Within, stride_px: int) -> tuple[Array, Array]:
+def _tried(view: DepthView, within: SearchBox, stride_px: int) -> tuple[Array, Array]:
     """Rays (N, 3) and 1 / depth (N,) of pixels, one in `stride_px` rows and columns, whose points are within bounds."""
     tried = slice(stride_px // 2, None, stride_px)
     inside = view.measured[tried, tried] & within.holds(view.points_m[:, tried, tried])
@@ -133,7 +133,7 @@ def _try_triples(rays: Array, inverse: Array, far: float, count: int) -> Array:
     return planes[np.argmax((off < far).sum(axis=1))]
 
 
-def expected_inverse(view: View, plane: Plane) -> Image:
+def expected_inverse(view: DepthView, plane: Plane) -> Image:
     """(H, W): 1 / depth of the plane in each pixel, negative where it is behind the camera."""
     depth = float(plane.offset_m - plane.normal @ view.lens.position_m)
     down, across = ray_parts(view.lens, plane.normal / depth)

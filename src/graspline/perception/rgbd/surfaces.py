@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from graspline.perception.core.beliefs import UNKNOWN, Belief
 from graspline.perception.core.outlines import Lens
 from graspline.perception.core.silhouettes import beyond_px
-from graspline.perception.rgbd.clouds import Flags, View
-from graspline.perception.rgbd.planes import Plane, Within, expected_inverse
+from graspline.perception.rgbd.clouds import DepthView, Flags
+from graspline.perception.rgbd.planes import Plane, SearchBox, expected_inverse
 from graspline.rendering.picture import Array
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
@@ -83,14 +83,14 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Edges:
+class SurfaceEdges:
     """Last pixels of a surface, (N, 2) in O above the plane, and (N,) whether something rises beyond them."""
 
     places_m: Array
     rises: Flags
 
 
-def surface_of(view: View, plane: Plane, within: Within) -> Surface:
+def surface_of(view: DepthView, plane: Plane, within: SearchBox) -> Surface:
     """As much of a plane as hangs together within these bounds."""
     off = (view.inverse - expected_inverse(view, plane)) / np.float32(view.sigma)
     mask = _one_piece((np.abs(off) < ON_SIGMAS) & view.measured & within.holds(view.points_m))
@@ -110,7 +110,7 @@ def _one_piece(on: Flags) -> Flags:
     return (labels == largest) & (solid > 0)
 
 
-def _edges(view: View, plane: Plane, mask: Flags, nearer: Flags) -> tuple[Edges, Array]:
+def _edges(view: DepthView, plane: Plane, mask: Flags, nearer: Flags) -> tuple[SurfaceEdges, Array]:
     """The last pixels of a mask up, down, left and right; and (V, 2) its outline, the picture's border included."""
     pixels, rises, whole = [], [], []
     for turns in range(4):
@@ -125,7 +125,7 @@ def _edges(view: View, plane: Plane, mask: Flags, nearer: Flags) -> tuple[Edges,
     hull = np.asarray(cv2.convexHull(points.astype(np.float32)), float).reshape(-1, 2)
     # Feet of things that stand there are edges as well, but not of the surface.
     outer = np.concatenate(whole) & (beyond_px(hull, points) < _NEAR_HULL_M)
-    return Edges(places_m=points[outer], rises=np.concatenate(rises)[outer]), hull
+    return SurfaceEdges(places_m=points[outer], rises=np.concatenate(rises)[outer]), hull
 
 
 def _turned_back(row: Array, column: NDArray[np.intp], turns: int, shape: tuple[int, ...]) -> Array:
@@ -147,7 +147,7 @@ def _on_plane(lens: Lens, plane: Plane, pixels: Array) -> Array:
     return (lens.position_m + rays * reach[:, None])[:, :2]
 
 
-def _rectangle(view: View, plane: Plane, edges: Edges, hull: Array) -> Surface:
+def _rectangle(view: DepthView, plane: Plane, edges: SurfaceEdges, hull: Array) -> Surface:
     """The rectangle with as many edges as possible on its sides; a side without is as far away as anything was seen."""
     ahead = -view.lens.rotation[:2, 2]
     yaw = float(np.arctan2(ahead[1], ahead[0]))
@@ -180,7 +180,7 @@ def _rectangle(view: View, plane: Plane, edges: Edges, hull: Array) -> Surface:
     )
 
 
-def _between(view: View, plane: Plane, heights_m: tuple[float, float]) -> Array:
+def _between(view: DepthView, plane: Plane, heights_m: tuple[float, float]) -> Array:
     """(N, 2): places where something is seen between two heights above a plane."""
     every = slice(None, None, _WALL_STRIDE_PX)
     points = view.points_m[:, every, every]

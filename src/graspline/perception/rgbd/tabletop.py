@@ -11,11 +11,11 @@ import numpy as np
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.outlines import Array
 from graspline.perception.rgbd.above_surface import Ground, ground_of, standing_pixels
-from graspline.perception.rgbd.clouds import View, view_of
+from graspline.perception.rgbd.clouds import DepthView, view_of
 from graspline.perception.rgbd.clusters import Cluster, find_clusters
 from graspline.perception.rgbd.handles import find_handle
 from graspline.perception.rgbd.objects import fit_shapes
-from graspline.perception.rgbd.planes import NoPlane, Within, find_plane
+from graspline.perception.rgbd.planes import NoPlane, SearchBox, find_plane
 from graspline.perception.rgbd.recognition import KnownModel, Recognition, recognise
 from graspline.perception.rgbd.sightings import Sighting, sighting_of
 from graspline.perception.rgbd.surfaces import Surface, surface_of
@@ -42,7 +42,7 @@ _SEEN_THROUGH = 0.33
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Thing:
+class RecognisedObject:
     """A thing on a surface: the solid it is taken for, how sure that name is, 0 to 1, and what was seen of it."""
 
     solid: Belief
@@ -57,10 +57,10 @@ class Tabletop:
     """A surface and the things on it, the nearest to the camera first; in O."""
 
     surface: Surface
-    things: tuple[Thing, ...]
+    things: tuple[RecognisedObject, ...]
     # Tables are level, so what seemed to tilt was the camera: its picture as it is seen when the camera is turned so
     # much.
-    view: View
+    view: DepthView
     tilt_rad: float
 
     @property
@@ -80,7 +80,7 @@ def see_tabletop(
     picture: Picture,
     position_m: Array,
     rotation: Array,
-    within: Within,
+    within: SearchBox,
     models: Sequence[KnownModel] = (),
     *,
     highest_m: float = 0.45,
@@ -193,7 +193,7 @@ def _hidden_share(sighting: Sighting) -> float:
     return float(1 - sighting.edges.own.mean()) if len(sighting.edges.own) else 1.0
 
 
-def _thing(ground: Ground, seen: _Seen) -> Thing:
+def _thing(ground: Ground, seen: _Seen) -> RecognisedObject:
     recognition, fit = seen.recognition, seen.recognition.fit
     half, model = half_extents_m(fit.upright), recognition.model
     worse = _WORSE * max(1.0, float(np.sqrt(fit.misfit)))
@@ -217,4 +217,4 @@ def _thing(ground: Ground, seen: _Seen) -> Thing:
         position_sigma_m=float(np.sqrt(variance[:2].mean() + (_FLOOR_M2 * sigma) ** 2 + astray_m**2)),
         yaw_sigma_rad=yaw_sigma,
     )
-    return Thing(solid=solid, score=recognition.score, misfit=fit.misfit, pixels=len(seen.cluster.rows))
+    return RecognisedObject(solid=solid, score=recognition.score, misfit=fit.misfit, pixels=len(seen.cluster.rows))

@@ -7,7 +7,7 @@ import numpy as np
 
 from graspline.robots.robot import VISUAL_CONTYPE
 from graspline.scenes.furniture import SURFACE_SOLREF
-from graspline.scenes.meshes.files import Surface
+from graspline.scenes.meshes.files import TriangleMesh
 from graspline.scenes.meshes.solid import Solid
 
 # Of what touches and is not seen.
@@ -52,7 +52,7 @@ def add_solid(spec: mujoco.MjSpec, name: str, solid: Solid, mass_kg: float, rgb:
         )
 
 
-def _add_mesh(spec: mujoco.MjSpec, name: str, surface: Surface) -> None:
+def _add_mesh(spec: mujoco.MjSpec, name: str, surface: TriangleMesh) -> None:
     # Flat facets: without normals of its own, each corner of a triangle gets that of its face.
     spec.add_mesh(
         name=name,

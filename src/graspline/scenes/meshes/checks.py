@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
-from graspline.scenes.meshes.files import Array, Surface
+from graspline.scenes.meshes.files import Array, TriangleMesh
 
 SMALLEST_M, LARGEST_M = 0.003, 0.5
 # Units that meshes are made in besides metres, by what one of them is.
@@ -19,18 +19,18 @@ _LEAST_FILLED = 1e-3
 _THIN = 1e-9
 
 
-def checked(surface: Surface, name: str, scale: float) -> Surface:
+def checked(surface: TriangleMesh, name: str, scale: float) -> TriangleMesh:
     """The same in metres, faces turned outwards; or everything that is wrong with it, in one error."""
-    scaled = Surface(vertices=surface.vertices * scale, faces=surface.faces)
+    scaled = TriangleMesh(vertices=surface.vertices * scale, faces=surface.faces)
     problems = _size_problems(surface.size, scale) or _shape_problems(scaled)
     if problems:
         raise InputError(f"{name}: {'; '.join(problems)}")
     if volume_m3(scaled) < 0:
-        scaled = Surface(vertices=scaled.vertices, faces=scaled.faces[:, ::-1].copy())
+        scaled = TriangleMesh(vertices=scaled.vertices, faces=scaled.faces[:, ::-1].copy())
     return scaled
 
 
-def volume_m3(surface: Surface) -> float:
+def volume_m3(surface: TriangleMesh) -> float:
     """The volume that a closed surface encloses."""
     a, b, c = surface.triangles.transpose(1, 0, 2)
     return float(np.vecdot(a, np.cross(b, c)).sum() / 6)
@@ -50,7 +50,7 @@ def _size_problems(modelled: Array, scale: float) -> list[str]:
     return [found]
 
 
-def _shape_problems(surface: Surface) -> list[str]:
+def _shape_problems(surface: TriangleMesh) -> list[str]:
     edges = np.concatenate([surface.faces[:, [0, 1]], surface.faces[:, [1, 2]], surface.faces[:, [2, 0]]])
     a, b, c = surface.triangles.transpose(1, 0, 2)
     areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -78,11 +78,11 @@ def _shape_problems(surface: Surface) -> list[str]:
     return []
 
 
-def _turned(surface: Surface, rows: NDArray[np.bool_]) -> float:
-    return float(np.sign(volume_m3(Surface(vertices=surface.vertices, faces=surface.faces[rows]))))
+def _turned(surface: TriangleMesh, rows: NDArray[np.bool_]) -> float:
+    return float(np.sign(volume_m3(TriangleMesh(vertices=surface.vertices, faces=surface.faces[rows]))))
 
 
-def _pieces(surface: Surface) -> list[NDArray[np.bool_]]:
+def _pieces(surface: TriangleMesh) -> list[NDArray[np.bool_]]:
     """Which triangles each connected piece has; a hollow inside is a piece that is turned inwards."""
     piece = np.arange(len(surface.vertices))
     while True:

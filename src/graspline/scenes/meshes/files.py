@@ -25,7 +25,7 @@ _VERTEX = re.compile(rf"vertex\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s", re.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Surface:
+class TriangleMesh:
     """Corners (n, 3) and triangles (m, 3) of them, counter-clockwise seen from outside."""
 
     vertices: Array
@@ -57,7 +57,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     return content
 
 
-def read_surface(content: bytes, path: str | os.PathLike[str]) -> Surface:
+def read_surface(content: bytes, path: str | os.PathLike[str]) -> TriangleMesh:
     """The triangles of a file's content; corners that are written several times are one."""
     name = Path(path)
     surface = _obj(content, name) if name.suffix.lower() == ".obj" else _stl(content, name)
@@ -77,13 +77,13 @@ def _most() -> str:
     return f"{MOST_TRIANGLES} triangles"
 
 
-def _merged(corners: Array) -> Surface:
+def _merged(corners: Array) -> TriangleMesh:
     """A surface of loose triangles (m, 3, 3), whose equal corners are one."""
     vertices, which = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
-    return Surface(vertices=vertices, faces=which.reshape(-1, 3).astype(np.int64))
+    return TriangleMesh(vertices=vertices, faces=which.reshape(-1, 3).astype(np.int64))
 
 
-def _stl(content: bytes, name: Path) -> Surface:
+def _stl(content: bytes, name: Path) -> TriangleMesh:
     count = int.from_bytes(content[80:84], "little") if len(content) >= _STL_HEAD else -1
     # Binary files may begin with `solid`, too; only their length says for certain what they are.
     if len(content) == _STL_HEAD + count * _STL_FACET.itemsize:
@@ -102,7 +102,7 @@ def _stl(content: bytes, name: Path) -> Surface:
     return _merged(np.array(found, float).reshape(-1, 3, 3))
 
 
-def _obj(content: bytes, name: Path) -> Surface:
+def _obj(content: bytes, name: Path) -> TriangleMesh:
     vertices: list[list[float]] = []
     corners: list[tuple[int, int, int]] = []
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):

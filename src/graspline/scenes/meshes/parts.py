@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from graspline.scenes.meshes.files import Array, Faces, Surface
+from graspline.scenes.meshes.files import Array, Faces, TriangleMesh
 
 # Parts of one object at most, and corners of one part: contacts of more cost more than they tell.
 MOST_PARTS, MOST_CORNERS = 16, 100
@@ -34,7 +34,7 @@ def is_whole_hull() -> bool:
     return importlib.util.find_spec("coacd") is None
 
 
-def convex_parts(surface: Surface) -> tuple[Surface, ...]:
+def convex_parts(surface: TriangleMesh) -> tuple[TriangleMesh, ...]:
     """At most `MOST_PARTS` hulls that together are about the solid; the same ones each time."""
     if is_whole_hull():
         return (hull(surface.vertices),)
@@ -54,7 +54,7 @@ def convex_parts(surface: Surface) -> tuple[Surface, ...]:
     return tuple(hull(np.asarray(vertices, float) * scale) for vertices, _ in found)
 
 
-def hull(points: Array, most_corners: int = MOST_CORNERS) -> Surface:
+def hull(points: Array, most_corners: int = MOST_CORNERS) -> TriangleMesh:
     """The convex hull of points (n, 3), by MuJoCo's own qhull: with its corners as they are."""
     points = np.unique(points.astype(np.float32), axis=0).astype(float)
     spec = mujoco.MjSpec()
@@ -77,11 +77,11 @@ def hull(points: Array, most_corners: int = MOST_CORNERS) -> Surface:
     return _outward(placed[used] * scale, mapped)
 
 
-def _outward(vertices: Array, faces: Faces) -> Surface:
+def _outward(vertices: Array, faces: Faces) -> TriangleMesh:
     a, b, c = vertices[faces].transpose(1, 0, 2)
     inward = np.vecdot(np.cross(b - a, c - a), a - vertices.mean(axis=0)) < 0
     turned = np.where(inward[:, None], faces[:, ::-1], faces)
-    return Surface(vertices=vertices, faces=turned)
+    return TriangleMesh(vertices=vertices, faces=turned)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.scenes.meshes.files import Array, Surface
+from graspline.scenes.meshes.files import Array, TriangleMesh
 
 # Tipped by less than this it falls over by itself: it rolls, or was balanced.
 STEADY_RAD = 0.15
@@ -43,7 +43,7 @@ class Rest:
         return found / np.linalg.norm(found)
 
 
-def resting_poses(hull: Surface, centre_m: Array) -> tuple[Rest, ...]:
+def resting_poses(hull: TriangleMesh, centre_m: Array) -> tuple[Rest, ...]:
     """The poses in which it stays, the commonest first. Each direction that may be down leads, tipping over edge after
     edge, to one face; what counts is from how many directions."""
     normals, offsets = _planes(hull, centre_m)
@@ -56,7 +56,7 @@ def resting_poses(hull: Surface, centre_m: Array) -> tuple[Rest, ...]:
     return tuple(_rest(normals[face], hull, float(shares[face]) / total) for face in kept[:_MOST])
 
 
-def _rest(down: Array, hull: Surface, share: float) -> Rest:
+def _rest(down: Array, hull: TriangleMesh, share: float) -> Rest:
     along = hull.vertices @ down
     beside = np.sqrt(np.maximum(np.vecdot(hull.vertices, hull.vertices) - along**2, 0.0))
     x, y, z = (float(each) + 0.0 for each in np.round(down, 12))
@@ -69,7 +69,7 @@ def _rest(down: Array, hull: Surface, share: float) -> Rest:
     )
 
 
-def _planes(hull: Surface, centre_m: Array) -> tuple[Array, Array]:
+def _planes(hull: TriangleMesh, centre_m: Array) -> tuple[Array, Array]:
     """Of each flat face: its outward normal (n, 3), and how far it is from the centre (n,)."""
     a, b, c = hull.triangles.transpose(1, 0, 2)
     areas = np.cross(b - a, c - a)

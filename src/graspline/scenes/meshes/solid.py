@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline.scenes.meshes.checks import volume_m3
-from graspline.scenes.meshes.files import Array, Surface
+from graspline.scenes.meshes.files import Array, TriangleMesh
 from graspline.scenes.meshes.parts import hull
 from graspline.scenes.meshes.resting import Rest, resting_poses
 
@@ -21,8 +21,8 @@ class Solid:
     Its origin is the middle of the box around it.
     """
 
-    surface: Surface
-    parts: tuple[Surface, ...]
+    surface: TriangleMesh
+    parts: tuple[TriangleMesh, ...]
     # Where the file's own origin is.
     file_origin_m: tuple[float, float, float]
 
@@ -71,7 +71,7 @@ class Solid:
         return np.eye(3) * np.trace(second) - second
 
     @functools.cached_property
-    def hull(self) -> Surface:
+    def hull(self) -> TriangleMesh:
         """Around all parts, which is what it rests on."""
         return hull(np.concatenate([each.vertices for each in self.parts]), most_corners=400)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from graspline.errors import InputError
 from graspline.scenes.meshes.checks import checked
-from graspline.scenes.meshes.files import Surface, read_bytes, read_surface
+from graspline.scenes.meshes.files import TriangleMesh, read_bytes, read_surface
 from graspline.scenes.meshes.parts import convex_parts, decomposer
 from graspline.scenes.meshes.solid import Solid
 
@@ -53,7 +53,7 @@ _IN_MEMORY: dict[str, Solid] = {}
 def _made(content: bytes, path: Path, scale: float, key: str) -> Solid:
     surface = checked(read_surface(content, path), str(path), scale)
     middle = (surface.vertices.min(axis=0) + surface.vertices.max(axis=0)) / 2
-    centred = Surface(vertices=surface.vertices - middle, faces=surface.faces)
+    centred = TriangleMesh(vertices=surface.vertices - middle, faces=surface.faces)
     x, y, z = (-float(each) for each in middle)
     solid = Solid(surface=centred, parts=convex_parts(centred), file_origin_m=(x, y, z))
     if not solid.rests:
@@ -75,7 +75,7 @@ def _keep(solid: Solid, key: str) -> None:
         os.replace(file.name, folder() / f"{key}.npz")
 
 
-def _named(solid: Solid) -> list[tuple[str, Surface]]:
+def _named(solid: Solid) -> list[tuple[str, TriangleMesh]]:
     return [("surface", solid.surface), *((f"part_{index}", each) for index, each in enumerate(solid.parts))]
 
 
@@ -93,7 +93,7 @@ def _read(path: Path) -> Solid | None:
         with np.load(path, allow_pickle=False) as file:
             count = sum(name.endswith(".vertices") for name in file) - 1
             surfaces = [
-                Surface(vertices=file[f"{name}.vertices"], faces=file[f"{name}.faces"])
+                TriangleMesh(vertices=file[f"{name}.vertices"], faces=file[f"{name}.faces"])
                 for name in ("surface", *(f"part_{index}" for index in range(count)))
             ]
             x, y, z = (float(each) for each in file["origin"])

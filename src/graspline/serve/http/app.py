@@ -20,10 +20,10 @@ from graspline.serve.http.access_middleware import Guard, Limits
 from graspline.serve.http.drive_routes import drive_routes
 from graspline.serve.http.films import DEFAULT_SIZE, Films, SizeQuery, camera_routes
 from graspline.serve.http.operator_commands import Orders
-from graspline.serve.http.response_models import Problem
+from graspline.serve.http.response_models import CallProblem
 from graspline.serve.http.routes import arm_routes, lease_routes, object_routes, task_routes
 from graspline.serve.http.so_arm101_services import seed_services
-from graspline.serve.http.streams import Watch
+from graspline.serve.http.streams import SnapshotPublisher
 from graspline.serve.live.server_context import Bench
 from graspline.version import VERSION
 
@@ -46,7 +46,7 @@ def description() -> dict[str, Any]:
 
 
 def _application(bench: Bench, front: ViserFront | None) -> FastAPI:
-    watch, films = Watch(bench), Films(bench)
+    watch, films = SnapshotPublisher(bench), Films(bench)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -81,7 +81,7 @@ def _application(bench: Bench, front: ViserFront | None) -> FastAPI:
     return app
 
 
-def _add_sockets(app: FastAPI, watch: Watch, films: Films) -> None:
+def _add_sockets(app: FastAPI, watch: SnapshotPublisher, films: Films) -> None:
     @app.websocket("/ws/state")
     async def states(socket: WebSocket) -> None:
         await watch.states.show(socket)
@@ -94,7 +94,7 @@ def _add_sockets(app: FastAPI, watch: Watch, films: Films) -> None:
     async def pictures(socket: WebSocket, name: str, size: SizeQuery = DEFAULT_SIZE) -> None:
         if name not in films.cameras:
             message = f"no such camera; known: {', '.join(films.cameras) or 'none'}"
-            body = Problem(message=message).model_dump()
+            body = CallProblem(message=message).model_dump()
             await socket.send_denial_response(JSONResponse(body, HTTPStatus.NOT_FOUND))
             return
         await films.show(socket, name, size)
@@ -150,4 +150,4 @@ def _not_here(request: Request, routes: Sequence[BaseRoute]) -> Response:
 
 
 def _problem(message: str, status: HTTPStatus, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse(Problem(message=message).model_dump(), status, headers)
+    return JSONResponse(CallProblem(message=message).model_dump(), status, headers)

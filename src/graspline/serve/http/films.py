@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Response, WebSocket
 from fastapi.responses import JSONResponse
 
 from graspline.errors import EnvironmentProblem
-from graspline.serve.http.response_models import GUARDED, Problem, problems
+from graspline.serve.http.response_models import GUARDED, CallProblem, problems
 from graspline.serve.http.streams import Stream, empty_into
 from graspline.serve.live.server_context import Bench
 
@@ -119,4 +119,4 @@ def _no_camera(films: Films) -> JSONResponse:
 
 
 def _problem(message: str, status: HTTPStatus) -> JSONResponse:
-    return JSONResponse(Problem(message=message).model_dump(), status)
+    return JSONResponse(CallProblem(message=message).model_dump(), status)

@@ -18,23 +18,23 @@ Word = Annotated[str, Field(min_length=1, max_length=64)]
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_whole)]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """The body of a request; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Nothing(Body):
+class Nothing(RequestBody):
     """No parameters."""
 
 
-class JogBody(Body):
+class JogBody(RequestBody):
     """Joint positions to go to."""
 
     joints_rad: Annotated[tuple[Number, ...], Field(min_length=1, max_length=16)]
 
 
-class MoveToolBody(Body):
+class MoveToolBody(RequestBody):
     """A tool pose to go to."""
 
     position_m: tuple[Number, Number, Number]
@@ -42,61 +42,61 @@ class MoveToolBody(Body):
     yaw_rad: Number | None = None
 
 
-class FullJaw(Body):
+class FullJaw(RequestBody):
     """To an end of the jaw's range."""
 
     full: Literal["open", "close"]
 
 
-class JawGap(Body):
+class JawGap(RequestBody):
     """To a gap between the fingertips."""
 
     gap_m: Number
 
 
-class JawAngle(Body):
+class JawAngle(RequestBody):
     """A jaw angle to go to."""
 
     rad: Number
 
 
-class SeedBody(Body):
+class SeedBody(RequestBody):
     """The seed of the next scene."""
 
     seed: Seed | None = None
 
 
-class FaultBody(Body):
+class FaultBody(RequestBody):
     """A fault to inject."""
 
     name: Word
 
 
-class RecordBody(Body):
+class RecordBody(RequestBody):
     """Whether episodes are recorded."""
 
     on: StrictBool
 
 
-class AnswerBody(Body):
+class AnswerBody(RequestBody):
     """The answer to the task's question."""
 
     text: Word
 
 
-class PickBody(Body):
+class PickBody(RequestBody):
     """Where to put the object that is picked."""
 
     place_m: tuple[Number, Number] | None = None
 
 
-class NameBody(Body):
+class NameBody(RequestBody):
     """The name of an object or a task."""
 
     name: Word
 
 
-class ObjectBody(Body):
+class ObjectBody(RequestBody):
     """An object that the caller has detected: a box, cylinder or ball with its pose, and when it was seen."""
 
     name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,64}$")]
@@ -112,49 +112,49 @@ class ObjectBody(Body):
     position_sigma_m: Number = 0.0
 
 
-class TargetBody(Body):
+class TargetBody(RequestBody):
     """The object to select; without it, the parameter of that name."""
 
     ik_target: Word | None = None
 
 
-class OpenClearanceBody(Body):
+class OpenClearanceBody(RequestBody):
     """How much wider than the object the jaw opens."""
 
     jaw_open_clearance_mm: Number | None = None
 
 
-class CloseClearanceBody(Body):
+class CloseClearanceBody(RequestBody):
     """How much narrower than the object the jaw closes."""
 
     jaw_close_clearance_mm: Number | None = None
 
 
-class TcpClearanceBody(Body):
+class TcpClearanceBody(RequestBody):
     """The distance of the tool centre point from the object."""
 
     tcp_clearance_mm: Number | None = None
 
 
-class UpperBody(Body):
+class UpperBody(RequestBody):
     """The upper end of a range."""
 
     range_upper_rad: Number | None = None
 
 
-class LowerBody(Body):
+class LowerBody(RequestBody):
     """The lower end of a range."""
 
     range_lower_rad: Number | None = None
 
 
-class WordValue(Body):
+class WordValue(RequestBody):
     """A text value."""
 
     value: Word
 
 
-class NumberValue(Body):
+class NumberValue(RequestBody):
     """A number."""
 
     value: Number

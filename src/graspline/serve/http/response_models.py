@@ -24,7 +24,7 @@ class Measured(BaseModel):
     passed: bool
 
 
-class Answer(BaseModel):
+class CommandResponse(BaseModel):
     """How a command went, with its own data beside these fields.
 
     A refusal names what was checked, at which stage, what was measured beside its limit, and the nearest pose that
@@ -46,14 +46,14 @@ class Answer(BaseModel):
     evidence: list[Measured] = []
 
 
-class Problem(BaseModel):
+class CallProblem(BaseModel):
     """A call that was not taken, and why."""
 
     success: bool = False
     message: str
 
 
-class Held(Problem):
+class Held(CallProblem):
     """Another client is the operator."""
 
     holder: str
@@ -75,7 +75,7 @@ class Framed(BaseModel):
     quaternion: list[float | None]
 
 
-class Ended(BaseModel):
+class TransitionEntry(BaseModel):
     """A state that has ended, and where its outcome led."""
 
     t_s: float | None
@@ -84,7 +84,7 @@ class Ended(BaseModel):
     then: str
 
 
-class Listed(BaseModel):
+class ListedObject(BaseModel):
     """An object as the session knows it."""
 
     name: str
@@ -98,7 +98,7 @@ class Listed(BaseModel):
 
 
 class State(BaseModel):
-    """One instant of the session; `graspline.serve.live.snapshot.Snapshot` says what each field means."""
+    """One instant of the session; `graspline.serve.live.snapshot.SessionSnapshot` says what each field means."""
 
     number: int
     task: str
@@ -119,7 +119,7 @@ class State(BaseModel):
     pad_forces_n: list[float | None]
     targets: list[str]
     evidence: list[Measured]
-    history: list[Ended]
+    history: list[TransitionEntry]
     retries: dict[str, int]
     verdict: str
     reset_required: bool
@@ -129,7 +129,7 @@ class State(BaseModel):
     default: str
     answer_within_s: float | None
     selected: str
-    objects: list[Listed]
+    objects: list[ListedObject]
     variables: dict[str, float | bool | str | None]
     operator: str
     recording: str
@@ -139,7 +139,7 @@ class State(BaseModel):
 
 
 def answer(result: Result) -> dict[str, Any]:
-    """A command's result as the fields of an `Answer`."""
+    """A command's result as the fields of a `CommandResponse`."""
     if isinstance(result, Done):
         return {**_spread(result.data), "success": True, "message": result.text, "ended": True}
     return refusal(result.reason, result.evidence, result.data)
@@ -168,7 +168,7 @@ def _spread(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def problems(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
     """What calls may be answered with besides success, for the description."""
-    return {status.value: {"model": Problem, "description": status.phrase} for status in statuses}
+    return {status.value: {"model": CallProblem, "description": status.phrase} for status in statuses}
 
 
 # The guard may answer any call with these.
@@ -183,6 +183,6 @@ GUARDED = problems(
 )
 # And commands besides with these.
 COMMANDED: dict[int | str, dict[str, Any]] = {
-    HTTPStatus.ACCEPTED.value: {"model": Answer, "description": "Still under way when the wait was over"},
+    HTTPStatus.ACCEPTED.value: {"model": CommandResponse, "description": "Still under way when the wait was over"},
     HTTPStatus.CONFLICT.value: {"model": Held, "description": "Another client is the operator"},
 }

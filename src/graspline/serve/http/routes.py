@@ -16,10 +16,10 @@ from graspline.serve.http.operator_commands import NO_OPERATOR, Operator, Orders
 from graspline.serve.http.response_models import (
     COMMANDED,
     GUARDED,
-    Answer,
+    CallProblem,
+    CommandResponse,
     Lent,
-    Listed,
-    Problem,
+    ListedObject,
     State,
     answer,
     problems,
@@ -61,21 +61,21 @@ def arm_routes(orders: Orders) -> APIRouter:
     """What moves the arm, and what stops it."""
     router = APIRouter(tags=["arm"], responses={**GUARDED, **COMMANDED})
 
-    @router.post("/stop", response_model=Answer, summary="Brake and hold; needs no lease")
+    @router.post("/stop", response_model=CommandResponse, summary="Brake and hold; needs no lease")
     async def stop(wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.stop(wait_s)
 
-    @router.post("/jog", response_model=Answer, summary="Go towards these joint angles from now on")
+    @router.post("/jog", response_model=CommandResponse, summary="Go towards these joint angles from now on")
     async def jog(body: payloads.JogBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Jog(body.joints_rad), operator, wait_s)
 
-    @router.post("/move_tool", response_model=Answer, summary="Bring the tool centre point there")
+    @router.post("/move_tool", response_model=CommandResponse, summary="Bring the tool centre point there")
     async def move_tool(
         body: payloads.MoveToolBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
     ) -> JSONResponse:
         return await orders.give(commands.MoveTool(body.position_m, body.pitch_rad, body.yaw_rad), operator, wait_s)
 
-    @router.post("/jaw", response_model=Answer, summary="Open or close the jaw")
+    @router.post("/jaw", response_model=CommandResponse, summary="Open or close the jaw")
     async def jaw(
         body: payloads.FullJaw | payloads.JawGap | payloads.JawAngle,
         operator: Operator = NO_OPERATOR,
@@ -83,7 +83,9 @@ def arm_routes(orders: Orders) -> APIRouter:
     ) -> JSONResponse:
         return await orders.give(commands.MoveJaw(**body.model_dump()), operator, wait_s)
 
-    @router.post("/pick", response_model=Answer, summary="Grasp, lift and put back, or at a point of the table")
+    @router.post(
+        "/pick", response_model=CommandResponse, summary="Grasp, lift and put back, or at a point of the table"
+    )
     async def pick(
         body: payloads.PickBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 120.0
     ) -> JSONResponse:
@@ -101,7 +103,9 @@ def _add_plain(router: APIRouter, orders: Orders, path: str, kind: type[Any], su
         return await orders.give(kind(), operator, wait_s)
 
     name = f"post{path.replace('/', '_')}"
-    router.add_api_route(path, call, methods=["POST"], summary=summary, operation_id=name, response_model=Answer)
+    router.add_api_route(
+        path, call, methods=["POST"], summary=summary, operation_id=name, response_model=CommandResponse
+    )
 
 
 def task_routes(orders: Orders) -> APIRouter:
@@ -113,7 +117,7 @@ def task_routes(orders: Orders) -> APIRouter:
     async def tasks() -> JSONResponse:
         return JSONResponse({"task": bench.session().snapshot.task, "tasks": _named(bench.tasks)})
 
-    @router.post("/task", response_model=Answer, summary="Turn to another task, with a scene of its own")
+    @router.post("/task", response_model=CommandResponse, summary="Turn to another task, with a scene of its own")
     def task(body: payloads.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
@@ -122,13 +126,13 @@ def task_routes(orders: Orders) -> APIRouter:
             return JSONResponse(answer(Refused(reason=f"no task {body.name!r} of this robot; see /tasks")))
         return JSONResponse(answer(bench.change_task(body.name)))
 
-    @router.post("/run", response_model=Answer, summary="Run the task from a fresh scene")
+    @router.post("/run", response_model=CommandResponse, summary="Run the task from a fresh scene")
     async def run(
         body: payloads.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 0.0
     ) -> JSONResponse:
         return await orders.give(commands.RunTask(body.seed if body else None), operator, wait_s)
 
-    @router.post("/reset", response_model=Answer, summary="Put the scene back to how a seed begins")
+    @router.post("/reset", response_model=CommandResponse, summary="Put the scene back to how a seed begins")
     async def reset(
         body: payloads.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 30.0
     ) -> JSONResponse:
@@ -138,17 +142,17 @@ def task_routes(orders: Orders) -> APIRouter:
     async def faults() -> JSONResponse:
         return JSONResponse(_named(bench.faults))
 
-    @router.post("/fault", response_model=Answer, summary="Let a fault strike now")
+    @router.post("/fault", response_model=CommandResponse, summary="Let a fault strike now")
     async def fault(body: payloads.FaultBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.StrikeFault(body.name), operator, wait_s)
 
-    @router.post("/answer", response_model=Answer, summary="Answer the question the task has asked")
+    @router.post("/answer", response_model=CommandResponse, summary="Answer the question the task has asked")
     async def answer_question(
         body: payloads.AnswerBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
         return await orders.give(commands.Answer(body.text), operator, wait_s)
 
-    @router.post("/record", response_model=Answer, summary="Record the episodes of tasks, or no longer")
+    @router.post("/record", response_model=CommandResponse, summary="Record the episodes of tasks, or no longer")
     async def record(body: payloads.RecordBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         def act() -> Ticket | Result:
             if body.on and not bench.recording:
@@ -161,7 +165,7 @@ def task_routes(orders: Orders) -> APIRouter:
     def episodes() -> JSONResponse:
         return JSONResponse(sorted(bench.episodes()))
 
-    @router.post("/replay", response_model=Answer, summary="Play a recorded episode again")
+    @router.post("/replay", response_model=CommandResponse, summary="Play a recorded episode again")
     def replay(body: payloads.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
@@ -185,12 +189,12 @@ def object_routes(orders: Orders) -> APIRouter:
     async def state() -> Response:
         return Response(json.dumps(bench.session().snapshot.as_dict()), media_type="application/json")
 
-    @router.get("/objects", response_model=list[Listed], summary="The objects as last seen")
+    @router.get("/objects", response_model=list[ListedObject], summary="The objects as last seen")
     async def objects() -> JSONResponse:
         return JSONResponse([each.as_dict() for each in bench.session().snapshot.objects])
 
     @router.post(
-        "/objects", response_model=Answer, responses=COMMANDED, summary="Believe in an object detected outside"
+        "/objects", response_model=CommandResponse, responses=COMMANDED, summary="Believe in an object detected outside"
     )
     async def post_object(
         body: payloads.ObjectBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
@@ -198,7 +202,10 @@ def object_routes(orders: Orders) -> APIRouter:
         return await orders.give(PostObject(**body.model_dump()), operator, wait_s)
 
     @router.delete(
-        "/objects", response_model=Answer, responses=COMMANDED, summary="Forget one object that was posted, or all"
+        "/objects",
+        response_model=CommandResponse,
+        responses=COMMANDED,
+        summary="Forget one object that was posted, or all",
     )
     async def withdraw(
         name: Annotated[str | None, Query(pattern="^[A-Za-z0-9_.-]{1,64}$")] = None,
@@ -207,7 +214,7 @@ def object_routes(orders: Orders) -> APIRouter:
     ) -> JSONResponse:
         return await orders.give(commands.WithdrawObject(name), operator, wait_s)
 
-    @router.post("/objects/select", response_model=Answer, responses=COMMANDED, summary="Choose an object")
+    @router.post("/objects/select", response_model=CommandResponse, responses=COMMANDED, summary="Choose an object")
     async def select(body: payloads.NameBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Select(body.name), operator, wait_s)
 
@@ -217,7 +224,7 @@ def object_routes(orders: Orders) -> APIRouter:
 
     @router.get(
         "/variables/{name}",
-        response_model=Answer,
+        response_model=CommandResponse,
         responses=problems(HTTPStatus.NOT_FOUND),
         summary="One of the grasp's variables",
     )
@@ -225,10 +232,12 @@ def object_routes(orders: Orders) -> APIRouter:
         known = bench.session().snapshot.as_dict()["variables"]
         if name not in known:
             message = f"no variable {name!r}; {nearest(name, known)}" if known else NO_CONSOLE
-            return JSONResponse(Problem(message=message).model_dump(), HTTPStatus.NOT_FOUND)
+            return JSONResponse(CallProblem(message=message).model_dump(), HTTPStatus.NOT_FOUND)
         return read_value(name, known[name])
 
-    @router.put("/variables", response_model=Answer, responses=COMMANDED, summary="Change variables of the grasp")
+    @router.put(
+        "/variables", response_model=CommandResponse, responses=COMMANDED, summary="Change variables of the grasp"
+    )
     async def set_variables(
         body: Annotated[payloads.Variables, Body()], operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:

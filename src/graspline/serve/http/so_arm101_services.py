@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from graspline.serve.http import payloads
 from graspline.serve.http.operator_commands import NO_OPERATOR, Operator, Orders, Wait, read_value
-from graspline.serve.http.response_models import COMMANDED, GUARDED, Answer
+from graspline.serve.http.response_models import COMMANDED, GUARDED, CommandResponse
 from graspline.serve.live import commands
 from graspline.serve.live.commands import Command
 from graspline.tasks.console import Done, Refused, plain
@@ -192,5 +192,5 @@ def _add(
 ) -> None:
     name = f"service_{method.lower()}{path.replace('/', '_')}"
     router.add_api_route(
-        path, call, methods=[method], summary=summary, operation_id=name, response_model=Answer, responses=more
+        path, call, methods=[method], summary=summary, operation_id=name, response_model=CommandResponse, responses=more
     )

@@ -13,7 +13,7 @@ from fastapi import WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from graspline.serve.live.server_context import Bench
-from graspline.serve.live.snapshot import HistoryEntry, Snapshot
+from graspline.serve.live.snapshot import HistoryEntry, SessionSnapshot
 from graspline.tasks.console import plain
 
 STATES_HZ = 30.0
@@ -105,7 +105,7 @@ async def _left(socket: WebSocket) -> None:
         await socket.close(1008, "this socket takes no messages")
 
 
-class Watch:
+class SnapshotPublisher:
     """A thread that waits for snapshots and publishes them, and the transitions in them, to the server's loop."""
 
     def __init__(self, bench: Bench) -> None:
@@ -153,7 +153,7 @@ class Watch:
             self._loop.call_soon_threadsafe(stream.publish, item)
 
 
-def transitions(seen: Snapshot, newest: Snapshot) -> tuple[HistoryEntry, ...]:
+def transitions(seen: SessionSnapshot, newest: SessionSnapshot) -> tuple[HistoryEntry, ...]:
     """States that have ended in between."""
     fresh = newest.history
     if seen.history and seen.history[-1] in newest.history:

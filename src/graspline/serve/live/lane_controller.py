@@ -24,7 +24,7 @@ from graspline.episodes.runner import EpisodeRunner
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest
 from graspline.execution.batched_solves import solve_all
-from graspline.execution.lane_recording import Track
+from graspline.execution.lane_recording import LaneRecording
 from graspline.execution.notifications import Answered, Finished, Targeted
 from graspline.execution.requests import Ask, Motion, Preempted, Reply, Solve
 from graspline.faults.catalogue import fault_names
@@ -53,8 +53,8 @@ from graspline.serve.live.commands import (
     WithdrawObject,
 )
 from graspline.serve.live.operator import NO_CONSOLE, Operator, Order
-from graspline.serve.live.session_history import Chronicle
-from graspline.serve.live.snapshot import Instruments, Mode, Snapshot
+from graspline.serve.live.session_history import SessionHistory
+from graspline.serve.live.snapshot import Instruments, Mode, SessionSnapshot
 from graspline.serve.live.teleop import LONGEST_S, RecordingPlace, TeleopPilot
 from graspline.tasks.console import Console, Done, PostObject, Refused, Result
 from graspline.tasks.task import Draw, Task
@@ -124,7 +124,7 @@ class Conductor:
         self._machine = task.machine(parameters)
         self._engine = CpuEngine(self.scene, 1, 1)
         self._instruments = Instruments(self.scene)
-        self._history = Chronicle(self._machine, lambda: self._engine.qpos[_LANE].copy())
+        self._history = SessionHistory(self._machine, lambda: self._engine.qpos[_LANE].copy())
         uses_truth = task.uses_truth(parameters)
         self._runner = EpisodeRunner(
             self._engine,
@@ -381,7 +381,7 @@ class Conductor:
 
     # Ends
 
-    def _ended(self, how: Finished, track: Track) -> None:
+    def _ended(self, how: Finished, track: LaneRecording) -> None:
         """A driver is done: say how, and let a person take over, unless a new scene waits."""
         play, order, stopped = self._play, self._running, self.stopping
         self._play, self._running, self.stopping = "operator", None, False
@@ -402,7 +402,7 @@ class Conductor:
         elif how.how != "physics_diverged":
             self._executor.take_over(_LANE, self._operator.drive)
 
-    def _task_ended(self, order: Order, how: Finished, track: Track) -> None:
+    def _task_ended(self, order: Order, how: Finished, track: LaneRecording) -> None:
         episode = self._runner.episode(_LANE, self._scenario, self._sampled, self._machine, how, track)
         self._episodes += 1
         self._verdict = episode.verdict
@@ -416,7 +416,7 @@ class Conductor:
         else:
             order.ticket.settle(Refused(reason=_why(how).reason, data=data))
 
-    def _replay_ended(self, order: Order, how: Finished, track: Track) -> None:
+    def _replay_ended(self, order: Order, how: Finished, track: LaneRecording) -> None:
         command = order.command
         found = state_hash(log_of(track), self._engine.state(_LANE))
         data = {"state_hash": found}
@@ -465,7 +465,7 @@ class Conductor:
         if now_s >= LONGEST_S and self._ending is None:
             self.order(Order(EndTeleop()))
 
-    def _teleop_ended(self, how: Finished, track: Track) -> None:
+    def _teleop_ended(self, how: Finished, track: LaneRecording) -> None:
         ending, self._ending, self._teleop = self._ending, None, None
         ticket = Ticket() if ending is None else ending.ticket
         if how.how != "returned":
@@ -546,7 +546,7 @@ class Conductor:
 
     # What is shown
 
-    def snapshot(self, number: int, behind_s: float, operator: str) -> Snapshot:
+    def snapshot(self, number: int, behind_s: float, operator: str) -> SessionSnapshot:
         """How things are now."""
         executor, engine, history = self._executor, self._engine, self._history
         if executor.busy:
@@ -556,7 +556,7 @@ class Conductor:
             self._qpos = engine.qpos[_LANE].copy()
         console, question = self._console, self._question
         readout = self._instruments.read(Readings(engine.readings[_LANE].copy(), engine.layout), self._operator.tcp)
-        return Snapshot(
+        return SessionSnapshot(
             number=number,
             task=self._task.name,
             seed=self._scenario.seed,

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from graspline.episodes.camera_views import View
 from graspline.errors import EnvironmentProblem, InputError, nearest
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.rendering.picture import Pixels
 from graspline.scenes.scene import Scene
 from graspline.serve.live.pace import now_s
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 
 # Of one camera at one size at most one picture in this time.
 _PERIOD_S = 0.1
@@ -24,15 +25,6 @@ _FORGET_S = 2.0
 _SIZES = 4
 LARGEST_PX = 1280, 960
 _QUALITY = (int(cv2.IMWRITE_JPEG_QUALITY), 85)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a client wants to see."""
-
-    camera: str
-    width: int
-    height: int
 
 
 @dataclass(slots=True)
@@ -52,7 +44,7 @@ class Pictures:
     def __init__(
         self,
         scene: Scene,
-        newest: Callable[[], Snapshot],
+        newest: Callable[[], SessionSnapshot],
         kind: RendererKind = "auto",
         clock: Callable[[], float] = now_s,
         sizes: tuple[tuple[int, int], ...] = (),
@@ -183,7 +175,7 @@ class Pictures:
         return renderer
 
 
-def _seen(snapshot: Snapshot, view: View, renderer: Renderer) -> Pixels:
+def _seen(snapshot: SessionSnapshot, view: View, renderer: Renderer) -> Pixels:
     """The scene as this camera has it: black or as it was where it is blind."""
     blind = snapshot.blind
     qpos = blind.get(view.camera, blind.get("", snapshot.qpos))

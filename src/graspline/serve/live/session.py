@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
 from graspline.choices import ASK_S
+from graspline.episodes.camera_views import View
 from graspline.episodes.episode import Episode
 from graspline.errors import GrasplineError
 from graspline.parameters import Parameters
@@ -21,8 +22,8 @@ from graspline.serve.live.lane_controller import STOPPED, Conductor
 from graspline.serve.live.lease import Lease
 from graspline.serve.live.operator import Order
 from graspline.serve.live.pace import Pacer, now_s
-from graspline.serve.live.pictures import Pictures, View
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.pictures import Pictures
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.live.teleop import RecordingPlace
 from graspline.tasks.console import Console
 from graspline.tasks.task import Task
@@ -131,11 +132,11 @@ class Session:
         self.close()
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SessionSnapshot:
         """The newest; never blocks."""
         return self._snapshot
 
-    def wait(self, number: int, timeout_s: float) -> Snapshot:
+    def wait(self, number: int, timeout_s: float) -> SessionSnapshot:
         """The newest snapshot, as soon as it is newer than this number; after the timeout whatever is the newest."""
         with self._changed:
             self._changed.wait_for(lambda: self._snapshot.number > number or bool(self._dead), timeout_s)

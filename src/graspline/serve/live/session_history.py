@@ -18,7 +18,7 @@ from graspline.serve.live.snapshot import HISTORY, HistoryEntry
 Array = NDArray[np.float64]
 
 
-class Chronicle:
+class SessionHistory:
     """An observer that keeps the newest of everything."""
 
     def __init__(self, machine: Machine, qpos: Callable[[], Array]) -> None:

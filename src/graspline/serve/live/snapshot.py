@@ -46,7 +46,7 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class SessionSnapshot:
     """One instant of a session."""
 
     # Grows by one with each snapshot.

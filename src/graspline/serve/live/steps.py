@@ -48,7 +48,7 @@ _DEEPER_M = 0.0005
 
 
 @dataclass(slots=True)
-class _Line:
+class _DrivenLine:
     """The straight line that the tool's point keeps to: where it began, and its direction; none while it stands."""
 
     anchor_m: Array
@@ -69,7 +69,7 @@ class Stepper:
         self._world, self._tight = CollisionWorld(scene), CollisionWorld(scene, 0.0)
         for world in (self._world, self._tight):
             world.place(())
-        self._line: _Line | None = None
+        self._line: _DrivenLine | None = None
         # Velocity of the tool's point and its rotation that the operator wishes, if it is the tool that is driven.
         self._asked: tuple[Array, Array] | None = None
         self._behind = 0
@@ -152,7 +152,7 @@ class Stepper:
             float(line.direction @ direction) > _SAME_LINE if speed else not line.direction.any()
         )
         if line is None or not same:
-            self._line = line = _Line(position_m, direction)
+            self._line = line = _DrivenLine(position_m, direction)
         off = line.anchor_m - position_m
         return _GAIN_1_S * (off - direction * (direction @ off))
 

@@ -199,7 +199,7 @@ class Synced:
             self._handle.value = self._shown
 
 
-class Choice(Synced):
+class Dropdown(Synced):
     """A list to choose from, whose entries may change; the first entry stands for nothing."""
 
     def __init__(self, controls: Controls, label: str, nothing: str, chosen: Callable[[str], Ticket | None]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.differential import ToolKinematics
 from graspline.serve.live.commands import BeginTeleop, Command, Drive, EndTeleop, ToolTarget
 from graspline.serve.live.server_context import Bench
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.live.steps import FASTEST_M_S
 from graspline.serve.panel.operator_client import Helm
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_vector
@@ -82,7 +82,7 @@ class DriveSection:
         """Take the gizmo away; the rest goes with the page."""
         self._gizmo.remove()
 
-    def show(self, snapshot: Snapshot, *, words: bool) -> None:
+    def show(self, snapshot: SessionSnapshot, *, words: bool) -> None:
         """Thirty times a second the gizmo; the words less often."""
         if self._held is None and self._gizmo.visible:
             self._follow(snapshot)
@@ -91,7 +91,7 @@ class DriveSection:
 
     # The gizmo
 
-    def _follow(self, snapshot: Snapshot) -> None:
+    def _follow(self, snapshot: SessionSnapshot) -> None:
         at = self._tool.at(snapshot.joints_rad)
         turned = quaternion_from_matrix(at.rotation) if self._axes.value == "tool" else np.array([1.0, 0.0, 0.0, 0.0])
         moved = np.abs(at.position_m - self._gizmo.position).max() > _STILL_M
@@ -132,7 +132,7 @@ class DriveSection:
     def _give(self, command: Command) -> None:
         self._operator.give(command)
 
-    def _show_words(self, snapshot: Snapshot) -> None:
+    def _show_words(self, snapshot: SessionSnapshot) -> None:
         may = self._operator.may_drive
         for control in (self._on, self._begin, self._finish, self._discard):
             _set(control, "disabled", not may)
@@ -158,7 +158,7 @@ def _set(control: Any, name: str, value: Any) -> None:
         setattr(control, name, value)
 
 
-def _state(snapshot: Snapshot, on: bool) -> str:
+def _state(snapshot: SessionSnapshot, on: bool) -> str:
     """What the operator of a driven arm has to know: what stops it, and how the recording goes."""
     lines = []
     if snapshot.teleop:

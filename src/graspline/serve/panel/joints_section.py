@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from graspline.kinematics.reach import Reach, reach_of
+from graspline.kinematics.reach import OperatorKinematics, reach_of
 from graspline.scenes.scene import Scene
 from graspline.serve.live.commands import Jog, MoveJaw, MoveTool
 from graspline.serve.live.pace import now_s
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel import words
 from graspline.serve.panel.controls import Button, Controls, Text, by_person, poses_of
 from graspline.serve.panel.shapes import shapes_of
@@ -49,7 +49,7 @@ class JointsSection:
             Text(gui, words.caption("Measured"))
             self._readouts = Text(gui)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show what the snapshot says."""
         self._readouts.show(words.readouts(snapshot))
         if now_s() - self._touched_s < _IN_HAND_S:
@@ -89,7 +89,7 @@ class JointsSection:
         if isinstance(result, Refused):
             self._followed[:] = np.inf
 
-    def _target(self, reach: Reach) -> None:
+    def _target(self, reach: OperatorKinematics) -> None:
         controls, gui = self._controls, self._controls.gui
         example = reach.example()
         x, y, z = (1000 * float(each) for each in example.position_m)

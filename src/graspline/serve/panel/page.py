@@ -7,16 +7,16 @@ import viser
 from graspline.machine.machine import Machine
 from graspline.serve.live.commands import Record, ResetScene, RunTask
 from graspline.serve.live.server_context import Bench
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel import words
 from graspline.serve.panel.controls import Button, Controls, Text
 from graspline.serve.panel.drive import DriveSection
 from graspline.serve.panel.joints_section import JointsSection
 from graspline.serve.panel.operator_client import Helm
 from graspline.serve.panel.pick_section import PickSection
-from graspline.serve.panel.plan_cache import Board
+from graspline.serve.panel.plan_cache import PlanCache
 from graspline.serve.panel.progress_section import ProgressSection
-from graspline.serve.panel.questions import Question
+from graspline.serve.panel.questions import QuestionCard
 from graspline.serve.panel.scene_section import SceneSection
 
 # While one of these is going on nothing else can begin.
@@ -27,7 +27,7 @@ class Page:
     """Made anew for every client and every task."""
 
     def __init__(
-        self, client: viser.ClientHandle, operator: Helm, bench: Bench, board: Board, machine: Machine
+        self, client: viser.ClientHandle, operator: Helm, bench: Bench, board: PlanCache, machine: Machine
     ) -> None:
         self._operator, self._board, self._recording = operator, board, bench.recording
         session = bench.session()
@@ -39,7 +39,7 @@ class Page:
         self._control = gui.add_button("Take control")
         self._control.on_click(lambda event: self._take_or_release())
         self._reset = controls.button("Reset the scene", lambda: controls.give(ResetScene()), "danger", visible=False)
-        self._question = Question(controls)
+        self._question = QuestionCard(controls)
         # A task without a console has neither objects to choose nor variables.
         model = session.variables_model
         self._pick = None if model is None else PickSection(controls, board, model)
@@ -58,7 +58,7 @@ class Page:
         record = Button("Record", self._record)
         return [run, record] if self._pick is None else [Button("Pick", self._pick.pick, "primary"), run, record]
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show what the snapshot says."""
         operator, controls = self._operator, self._controls
         operator.renew()
@@ -87,7 +87,7 @@ class Page:
         if self._control.label != label:
             self._control.label = label
 
-    def _show_verbs(self, snapshot: Snapshot) -> None:
+    def _show_verbs(self, snapshot: SessionSnapshot) -> None:
         *_, run, record = self._verbs
         free = snapshot.mode not in _BUSY and not snapshot.state
         self._controls.allow(run, free)
@@ -98,7 +98,7 @@ class Page:
             record.label = label
             self._controls.dress(record, kind)
 
-    def _records(self, snapshot: Snapshot) -> bool:
+    def _records(self, snapshot: SessionSnapshot) -> bool:
         return bool(self._recording) and snapshot.recording == self._recording
 
     def _take_or_release(self) -> None:

@@ -16,8 +16,8 @@ from graspline.serve.live.server_context import Bench
 from graspline.serve.live.session import Session
 from graspline.serve.panel.operator_client import Helm
 from graspline.serve.panel.page import Page
-from graspline.serve.panel.plan_cache import Board
-from graspline.serve.panel.scene_view import World
+from graspline.serve.panel.plan_cache import PlanCache
+from graspline.serve.panel.scene_view import SceneView3D
 
 _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
@@ -75,8 +75,8 @@ class Panel:
     def _adopt(self, session: Session) -> None:
         """Another session: its scene, and new pages for all clients."""
         self._session = session
-        self._world = World(self._server, session.scene, self._clicked)
-        self._board = Board(self._world)
+        self._world = SceneView3D(self._server, session.scene, self._clicked)
+        self._board = PlanCache(self._world)
         self._world.show(session.snapshot)
         with self._lock:
             known = list(self._clients.values())

@@ -24,10 +24,10 @@ from graspline.serve.live.commands import (
     SetVariables,
     Ticket,
 )
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel import words
-from graspline.serve.panel.controls import Button, Choice, Controls, Synced, Text
-from graspline.serve.panel.plan_cache import Board
+from graspline.serve.panel.controls import Button, Controls, Dropdown, Synced, Text
+from graspline.serve.panel.plan_cache import PlanCache
 from graspline.serve.panel.refusals import LABELS, way_out
 from graspline.tasks.console import Plain, Refused
 
@@ -39,9 +39,9 @@ _MM = 1000.0
 class PickSection:
     """One client's choice of an object; the page puts its verbs between this and what `fold` adds."""
 
-    def __init__(self, controls: Controls, board: Board, variables_model: type[Parameters]) -> None:
+    def __init__(self, controls: Controls, board: PlanCache, variables_model: type[Parameters]) -> None:
         self._controls, self._board, self._model = controls, board, variables_model
-        self._object = Choice(controls, "Object", _NONE, self._select)
+        self._object = Dropdown(controls, "Object", _NONE, self._select)
         self._reach = Text(controls.gui)
         self._way_out = controls.button("", self._take_way_out, visible=False)
         self._label = ""
@@ -70,7 +70,7 @@ class PickSection:
         with gui.add_folder("Gripper", expand_by_default=False):
             self._gripper(robot)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show what the snapshot says."""
         self._object.offer([each.name for each in snapshot.objects], snapshot.selected)
         chosen = next((each for each in snapshot.objects if each.name == snapshot.selected), None)
@@ -82,7 +82,7 @@ class PickSection:
         for name, value in snapshot.variables.items():
             self._variables[name].show(_shown(name, value))
 
-    def can_pick(self, snapshot: Snapshot) -> bool:
+    def can_pick(self, snapshot: SessionSnapshot) -> bool:
         """Whether something is selected, and not known to be out of reach."""
         return bool(snapshot.selected) and not isinstance(self._board.reach(snapshot), Refused)
 

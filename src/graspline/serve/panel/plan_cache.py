@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.serve.live.commands import CheckReachable, Preview
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel.operator_client import Helm
-from graspline.serve.panel.scene_view import World
+from graspline.serve.panel.scene_view import SceneView3D
 from graspline.tasks.console import Done, Plain, Refused, Result
 
 Array = NDArray[np.float64]
@@ -21,17 +21,17 @@ _MOVED_M = 0.005
 _Key = tuple[int, int, str, tuple[tuple[str, Plain], ...]]
 
 
-class Board:
+class PlanCache:
     """Answers of planning, each shown as long as what was asked has not changed."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SceneView3D) -> None:
         self._world = world
         self._lock = threading.Lock()
         self._reach: tuple[_Key, Array, Result] | None = None
         # What the ghosts are about, and where the arm stood: once it moves, they have served.
         self._preview: tuple[_Key, Array] | None = None
 
-    def reach(self, snapshot: Snapshot) -> Result | None:
+    def reach(self, snapshot: SessionSnapshot) -> Result | None:
         """The answer, if it is about what is selected now."""
         with self._lock:
             if self._reach is None or self._reach[0] != _key(snapshot):
@@ -58,7 +58,7 @@ class Board:
 
         operator.give(command).then(answered)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Take away a preview of what is no longer asked, or is being done."""
         with self._lock:
             over = self._preview is not None and not (
@@ -70,11 +70,11 @@ class Board:
             self._world.preview([])
 
 
-def _place_m(snapshot: Snapshot) -> Array:
+def _place_m(snapshot: SessionSnapshot) -> Array:
     """Where the selected object was last seen."""
     found = (each.position_m for each in snapshot.objects if each.name == snapshot.selected)
     return next(found, np.zeros(3))
 
 
-def _key(snapshot: Snapshot) -> _Key:
+def _key(snapshot: SessionSnapshot) -> _Key:
     return snapshot.seed, snapshot.episodes, snapshot.selected, tuple(snapshot.variables.items())

@@ -6,7 +6,7 @@ import re
 
 from graspline.machine.diagram import svg
 from graspline.machine.machine import Machine
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel import words
 from graspline.serve.panel.controls import Controls, Text
 
@@ -27,7 +27,7 @@ class ProgressSection:
         with gui.add_folder("State machine", expand_by_default=False):
             self._diagram = Text(gui)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show what the snapshot says."""
         self._verdict.show(words.verdict(snapshot))
         self._history.show(words.history(snapshot))

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from graspline.serve.live.commands import Answer
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel.controls import Button, Controls, Text
 
 
@@ -16,7 +16,7 @@ def answer_words(option: str, words: Mapping[str, str]) -> str:
     return words.get(option) or option.replace("_", " ").capitalize()
 
 
-class Question:
+class QuestionCard:
     """One client's card: nothing while nothing is asked."""
 
     def __init__(self, controls: Controls) -> None:
@@ -27,14 +27,14 @@ class Question:
         # The time there was when the question was first seen.
         self._whole_s = 0.0
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show the task's question, if there is one."""
         if snapshot.question != self._asked:
             self._asked, self._whole_s = snapshot.question, snapshot.answer_within_s
             self._offer(snapshot)
         self._card.show(self._words(snapshot) if snapshot.question else "")
 
-    def _offer(self, snapshot: Snapshot) -> None:
+    def _offer(self, snapshot: SessionSnapshot) -> None:
         for button in self._buttons:
             self._controls.drop(button)
         with self._folder:
@@ -53,7 +53,7 @@ class Question:
     def _answer(self, option: str) -> Any:
         return lambda: self._controls.give(Answer(option))
 
-    def _words(self, snapshot: Snapshot) -> str:
+    def _words(self, snapshot: SessionSnapshot) -> str:
         # The page counts whole seconds, so that it is sent no more often than that.
         left = round(snapshot.answer_within_s)
         share = 100 * left / max(self._whole_s, 1.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from graspline.faults.catalogue import find_fault
 from graspline.serve.live.commands import ReplayEpisode, ResetScene, StrikeFault
 from graspline.serve.live.server_context import Bench
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel import words
-from graspline.serve.panel.controls import Button, Choice, Controls, Text, by_person
+from graspline.serve.panel.controls import Button, Controls, Dropdown, Text, by_person
 
 _SEEDS = 2**31 - 1
 
@@ -15,7 +15,7 @@ _SEEDS = 2**31 - 1
 class SceneSection:
     """One client's choice of task and seed, the faults it can inject and the episodes it can replay."""
 
-    def __init__(self, controls: Controls, bench: Bench, snapshot: Snapshot) -> None:
+    def __init__(self, controls: Controls, bench: Bench, snapshot: SessionSnapshot) -> None:
         self._controls, self._bench = controls, bench
         gui, task = controls.gui, snapshot.task
         with gui.add_folder("Scene", expand_by_default=False):
@@ -31,7 +31,7 @@ class SceneSection:
                 controls.row(*(Button(name, lambda name=name: controls.give(StrikeFault(name))) for name in row))
         with gui.add_folder("Episodes", expand_by_default=False):
             Text(gui, words.about_recording(bench.recording))
-            self._episode = Choice(controls, "Episode", "(none)", lambda name: None)
+            self._episode = Dropdown(controls, "Episode", "(none)", lambda name: None)
             controls.row(Button("Replay", self._replay), Button("Refresh list", self._list))
         self._known, self._last_seed = -1, snapshot.seed
 
@@ -40,7 +40,7 @@ class SceneSection:
         """The seed that the page shows."""
         return int(self._seed.value)
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Show what the snapshot says."""
         if snapshot.seed != self._last_seed:
             self._last_seed = self._seed.value = snapshot.seed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, apply_to_model
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel.shapes import Shape, shapes_of
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ _HALO_M = 0.003
 _HALO_RGB = (255, 140, 0)
 
 
-class World:
+class SceneView3D:
     """Shows snapshots of one scene. All of it happens in one thread, but for `preview`."""
 
     def __init__(
@@ -79,7 +79,7 @@ class World:
 
     # Every thirtieth of a second
 
-    def show(self, snapshot: Snapshot) -> None:
+    def show(self, snapshot: SessionSnapshot) -> None:
         """Put everything where it is now."""
         if self._variation is None or snapshot.variation != self._variation:
             self._vary(snapshot.variation)

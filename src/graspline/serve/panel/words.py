@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from graspline.evidence import Evidence
-from graspline.serve.live.snapshot import Snapshot
+from graspline.serve.live.snapshot import SessionSnapshot
 from graspline.serve.panel.quantities import limit, plain_name, quantity
 from graspline.serve.panel.refusals import capital, nearest, sentence
 from graspline.spatial.poses import Pose
@@ -48,7 +48,7 @@ def chip(text: str, colour: str) -> str:
     return f"<span class='gl-chip' style='background:{colour}'>{escape(text)}</span>"
 
 
-def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None = None) -> str:
+def status(snapshot: SessionSnapshot, note: str, recording: str, reach: Result | None = None) -> str:
     """What goes on, and the last thing a person should read."""
     mode, colour = _MODES[snapshot.mode]
     doing = "waiting for an answer" if snapshot.question else plain_name(snapshot.state or snapshot.doing)
@@ -68,7 +68,7 @@ def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None =
     return block(*parts)
 
 
-def _message(snapshot: Snapshot, reach: Result | None) -> str:
+def _message(snapshot: SessionSnapshot, reach: Result | None) -> str:
     """The session's message, unless another piece of the page says the same."""
     said = reach.text if isinstance(reach, Done) else reach.reason if reach is not None else ""
     # The line above has task and seed.
@@ -101,7 +101,7 @@ def seen(found: ObjectListed | None) -> str:
     )
 
 
-def reach(result: Result | None, snapshot: Snapshot) -> str:
+def reach(result: Result | None, snapshot: SessionSnapshot) -> str:
     """Whether the selected object can be picked, and if not, why, and what would help."""
     if not snapshot.selected:
         return block("<span data-reach='none' class='gl-quiet'>Choose one in the list or click on it.</span>")
@@ -148,7 +148,7 @@ def about_recording(recording: str) -> str:
     return caption("The last 20 episodes can be replayed. To record a dataset, start with --record DIR.")
 
 
-def history(snapshot: Snapshot) -> str:
+def history(snapshot: SessionSnapshot) -> str:
     """The states that ended last, newest first."""
     entries = snapshot.history[: -_SHOWN - 1 : -1]
     if not entries:
@@ -182,7 +182,7 @@ def pose(name: str, found: Pose, about: str = "") -> str:
     )
 
 
-def readouts(snapshot: Snapshot) -> str:
+def readouts(snapshot: SessionSnapshot) -> str:
     """The tool's pose, jaw and forces, as HTML."""
     convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else snapshot.tool_at
     fixed, moving = snapshot.pad_forces_n
@@ -194,7 +194,7 @@ def readouts(snapshot: Snapshot) -> str:
     )
 
 
-def verdict(snapshot: Snapshot) -> str:
+def verdict(snapshot: SessionSnapshot) -> str:
     """The verdict and its evidence, as HTML."""
     if not (snapshot.verdict or snapshot.history):
         target = f" Target: {snapshot.targets[-1]}." if snapshot.targets else ""

@@ -23,7 +23,7 @@ from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
 from graspline.tasks.grab.posted import laid_as_posted, posed
-from graspline.tasks.sampling import Pause, Tally
+from graspline.tasks.sampling import RefusalCounter, StopPoint
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
 
@@ -112,7 +112,7 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
     """
     things, order = parameters.things, parameters.order
     names = _names(parameters, random)
-    tally, impossible = Tally("scene", MAX_TRIES, _DECIDED_BY), 0
+    tally, impossible = RefusalCounter("scene", MAX_TRIES, _DECIDED_BY), 0
     while True:
         if parameters.posted.objects:
             placed = laid_as_posted(parameters, random)
@@ -127,7 +127,7 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
         variables = sample_variables(random, target) if order.variables == "random" else parameters.grasp
         if not order.any and impossible < MAX_ORDERS and not feasible(parameters, placed, spot, variables):
             impossible += 1
-            yield Pause()
+            yield StopPoint()
             continue
         lying = {each.name: as_lying(each, _mass(parameters, each)) for each in placed}
         described = {
@@ -157,7 +157,7 @@ def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
 
 
 def _scatter(
-    parameters: Grab, names: list[str], random: np.random.Generator, tally: Tally
+    parameters: Grab, names: list[str], random: np.random.Generator, tally: RefusalCounter
 ) -> Planning[list[Belief] | None]:
     """The target in the certified region and the others beside it; None if there is no room for one of them."""
     placed: list[Belief] = []
@@ -171,10 +171,10 @@ def _scatter(
                 placed.append(thing)
                 break
             tally.refuse(reason)
-            yield Pause()
+            yield StopPoint()
         else:
             tally.refuse("no_room")
-            yield Pause()
+            yield StopPoint()
             return None
     return placed
 
@@ -195,7 +195,7 @@ def _mass(parameters: Grab, thing: Belief) -> float:
 
 
 def _spot(
-    parameters: Grab, placed: list[Belief], random: np.random.Generator, tally: Tally
+    parameters: Grab, placed: list[Belief], random: np.random.Generator, tally: RefusalCounter
 ) -> Planning[tuple[float, float] | None]:
     """Where the target is put: back, or at another point of the certified region that is free."""
     target, place = placed[0], parameters.order.place
@@ -211,7 +211,7 @@ def _spot(
         if not reason:
             return x, y
         tally.refuse(reason)
-        yield Pause()
+        yield StopPoint()
     tally.refuse("no_spot")
     return None
 

@@ -45,7 +45,7 @@ class ThingsParameters(Parameters):
         return {each.name: each.solid for each in self.meshes}
 
 
-class OrderParameters(Parameters):
+class GrabOrderParameters(Parameters):
     """What the arm has to do."""
 
     target: str = Field(default="", description="name of the object to grab; empty picks any on the table")
@@ -87,7 +87,7 @@ class Grab(OnRobot):
 
     things: ThingsParameters = ThingsParameters()
     posted: Detections = Detections()
-    order: OrderParameters = OrderParameters()
+    order: GrabOrderParameters = GrabOrderParameters()
     grasp: GrabVariables = GrabVariables()
     perception: GrabPerception = GrabPerception()
     reach: LiftReach = LiftReach(lift_m=0.05)

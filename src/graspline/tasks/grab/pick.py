@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.cartesian_lines import Line, Lines
+from graspline.grasping.cartesian_lines import Lines, ToolLine
 from graspline.grasping.commanded_grasp_values import Check, GrabPlan, GrabQuery, GrabRefusal
 from graspline.grasping.nearest_feasible import plan_grab
 from graspline.grasping.topdown import GraspPlan
@@ -59,10 +59,10 @@ def plan_pick(
         lift_m = share * query.reach.lift_m
         up = np.array([0.0, 0.0, lift_m])
         found = lines.plan(
-            Line("descend", centre + up, centre, straight, query.reach.descend_speed_m_s),
-            Line("seat", centre, seated, straight, query.reach.seat_speed_m_s),
-            Line("lift", centre, centre + up, straight, query.reach.lift_speed_m_s),
-            Line("lift", seated, seated + up, straight, query.reach.lift_speed_m_s),
+            ToolLine("descend", centre + up, centre, straight, query.reach.descend_speed_m_s),
+            ToolLine("seat", centre, seated, straight, query.reach.seat_speed_m_s),
+            ToolLine("lift", centre, centre + up, straight, query.reach.lift_speed_m_s),
+            ToolLine("lift", seated, seated + up, straight, query.reach.lift_speed_m_s),
         )
         if not isinstance(found, Refusal):
             break

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, Reply, Request, Watch
-from graspline.perception.colour.coloured_objects import Thing, see_things
+from graspline.perception.colour.coloured_objects import FittedObject, see_things
 from graspline.perception.colour.expected_objects import is_hidden, see_near
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.estimators import made_by
@@ -104,7 +104,7 @@ class CameraEye:
         self._known |= seen
         return seen
 
-    def _has_its_size(self, thing: Thing) -> bool:
+    def _has_its_size(self, thing: FittedObject) -> bool:
         """Whether it is as large as before; what is in the air looks like a larger one on the table behind it."""
         seen = thing.scale_sigma, float(thing.half_extents_m[0])
         sigma, half_m = self._sizes.get(thing.name, seen)
@@ -119,7 +119,7 @@ class CameraEye:
         return is_hidden(cast(Picture, reply.value), kind_of(thing.name), thing.half_extents_m, thing.pose)
 
 
-def _estimate_of(thing: Thing, time_s: float) -> Belief:
+def _estimate_of(thing: FittedObject, time_s: float) -> Belief:
     turned = np.array([np.cos(thing.yaw_rad / 2), 0.0, 0.0, np.sin(thing.yaw_rad / 2)])
     shape = kind_of(thing.name).shape
     seen = Belief.exact(thing.name, thing.position_m, turned, thing.half_extents_m, shape=shape, time_s=time_s)

@@ -38,7 +38,7 @@ _WAS_RAISED = "was_raised"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenGrab:
     """The plan of a grab, and what will be in the hand."""
 
     grab: GrabPlan
@@ -56,7 +56,7 @@ def check(
     support: Support,
     arm: ArmSettings,
     workspace: WorkspaceParameters,
-) -> Producing[Gives[Literal["planned"], Chosen] | Outcome[Literal["rejected"]]]:
+) -> Producing[Gives[Literal["planned"], ChosenGrab] | Outcome[Literal["rejected"]]]:
     """Plan the whole pick as it was asked for; nothing has moved yet, and if any check fails nothing will."""
     query = GrabQuery(
         world=world,
@@ -71,7 +71,7 @@ def check(
     if isinstance(found, GrabRefusal):
         yield Announce(Noticed(what="rejected", about=estimate.name, facts={"why": found}))
         return Outcome("rejected", as_evidence(found), about=estimate.name)
-    chosen = Chosen(grab=found.grab, plan=found.plan, held=found.held)
+    chosen = ChosenGrab(grab=found.grab, plan=found.plan, held=found.held)
     return Gives("planned", chosen, about=estimate.name)
 
 

@@ -21,10 +21,10 @@ from graspline.placement.query import CarryPlan
 from graspline.refusal import Refusal
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.pick_state import (
-    Cell,
     Errand,
     Job,
-    Progress,
+    OrangesCell,
+    OrangesProgress,
     Where,
     Working,
     carry_query,
@@ -43,7 +43,7 @@ _PLATE_LOOKS = 12
 
 @minding_plate(give_up=False)
 def lift(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick, while the plate is watched."""
     height_m = _height_m(cell, job, last.command)
@@ -57,19 +57,19 @@ def lift(
     return held_outcome("lifted", ended, job.target)
 
 
-def _height_m(cell: Cell, job: Job, command: Command) -> float:
+def _height_m(cell: OrangesCell, job: Job, command: Command) -> float:
     """How much higher than it is the orange is carried."""
     query = carry_query(cell.world, job.in_hand, command, (), cell.settings)
     return cell.settings.carry.clear_height_m + job.in_hand.spread_m - float(query.held_m()[2])
 
 
-def _holding(name: str, path: Path, cell: Cell, job: Job) -> Motion:
+def _holding(name: str, path: Path, cell: OrangesCell, job: Job) -> Motion:
     """A motion that ends once the orange is no longer held."""
     guards, watch = _guards(cell, job)
     return Motion(name, path, guards=guards, watch=watch)
 
 
-def _guards(cell: Cell, job: Job) -> tuple[tuple[Guard, ...], Watch]:
+def _guards(cell: OrangesCell, job: Job) -> tuple[tuple[Guard, ...], Watch]:
     """What ends a motion with the orange in the hand, and how the orange is watched for that."""
     settings, watch = cell.settings, cell.eye.watch(job.target, job.reference.in_hand_m)
     # One picture may deceive where fruit overlaps; two in a row must say so.
@@ -79,7 +79,7 @@ def _guards(cell: Cell, job: Job) -> tuple[tuple[Guard, ...], Watch]:
 
 
 def _carried(
-    good: Any, name: str, path: Path, free: Free, cell: Cell, job: Job
+    good: Any, name: str, path: Path, free: Free, cell: OrangesCell, job: Job
 ) -> Generator[Request, Reply, Outcome[Any]]:
     """Play a way to a spot. Where the plate was moved meanwhile, stop and look until it is at rest."""
     motion, place, settings = replace(_holding(name, path, cell, job), free=free), cell.eye.watch_plate(), cell.settings
@@ -110,7 +110,7 @@ def _carried(
 
 
 def retreat(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[
     Gives[Literal["clear"], Working]
     | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost", "plate_moved"]]
@@ -154,7 +154,7 @@ def _shift_m(before: Survey, after: Survey) -> float:
 
 
 def transport(
-    last: Reply, cell: Cell, job: Job
+    last: Reply, cell: OrangesCell, job: Job
 ) -> Stage[Literal["arrived", "dropped", "slipped", "blocked", "plate_moved"]]:
     """Carry the orange to above its spot; a move that is already done is skipped."""
     start, spot = last.readings.tool_position_m, job.carry.spot_m
@@ -166,7 +166,7 @@ def transport(
 
 
 def lower(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved", "spot_taken"]]:
     """See whether the plate is still where it was and the spot still free, and set the orange down there."""
     settings, survey = cell.settings, (yield from job.look(last, cell))

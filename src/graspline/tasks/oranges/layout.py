@@ -39,7 +39,7 @@ from graspline.tasks.oranges.pick_state import (
     with_room,
 )
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
-from graspline.tasks.sampling import Tally
+from graspline.tasks.sampling import RefusalCounter
 from graspline.tasks.scatter import (
     MAX_PLACES,
     as_lying,
@@ -111,7 +111,7 @@ class _Sketch:
 @together
 def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies from the first orange to the last; tries are bounded."""
-    tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
+    tally = RefusalCounter("scene", MAX_TRIES, _DECIDED_BY)
     distractors = settings.randomize.distractors
     more = distractors.count(random)
     while True:
@@ -126,7 +126,9 @@ def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
         return replace(sampled, variation=sampled.variation + distractors.described(more))
 
 
-def _sample(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
+def _sample(
+    settings: Oranges, random: np.random.Generator, blocks: int, tally: RefusalCounter
+) -> Planning[_Sketch | None]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
     sketch = _Sketch(_sample_plate(settings, random), {})
     oranges = settings.oranges
@@ -207,7 +209,7 @@ def _sample_orange(
     ball: Array,
     sketch: _Sketch,
     places: list[Belief],
-    tally: Tally,
+    tally: RefusalCounter,
 ) -> Planning[Belief | None]:
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges = settings.oranges

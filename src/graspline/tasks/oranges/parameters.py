@@ -162,7 +162,7 @@ class TargetParameters(Parameters):
         return str(value) if type(value) is int else value
 
 
-class RetryParameters(Parameters):
+class OrangesRetryParameters(Parameters):
     """How often the task tries again, for each orange asked for."""
 
     grasps: int = Field(default=3, ge=0, le=10, description="further attempts at a grasp")
@@ -198,6 +198,6 @@ class Oranges(OnRobot):
     rest: RestParameters = RestParameters()
 
     home: HomeParameters = HomeParameters()
-    retries: RetryParameters = RetryParameters()
+    retries: OrangesRetryParameters = OrangesRetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
     randomize: TableRandomization = TableRandomization()

@@ -179,7 +179,7 @@ def at_spot(target: Belief, spot: tuple[float, float], plate: Plate) -> Belief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cell:
+class OrangesCell:
     """What stays the same through an episode: what the robot must not touch, its eye, and the settings."""
 
     world: CollisionWorld
@@ -203,7 +203,7 @@ class PlacementRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class OrangesProgress:
     """What has been done so far: which oranges are asked for, what was put where, and what was tried."""
 
     wanted: tuple[str, ...] = ()
@@ -224,7 +224,7 @@ class Progress:
         """The grasps that were tried for an orange."""
         return tuple(label for orange, label in self.tried if orange == name)
 
-    def untried(self, name: str) -> Progress:
+    def untried(self, name: str) -> OrangesProgress:
         """No grasp of this orange has been tried where it lies now."""
         return replace(self, tried=tuple(each for each in self.tried if each[0] != name))
 
@@ -269,17 +269,17 @@ class Job:
         """Where what is in the hand must be, by the joints."""
         return arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(self.in_hand.centre_m))[0][0]
 
-    def look(self, last: Reply, cell: Cell) -> Generator[Request, Reply, Survey]:
+    def look(self, last: Reply, cell: OrangesCell) -> Generator[Request, Reply, Survey]:
         """Everything as it is now, with the orange in the hand."""
         return cell.eye.survey_holding(self.target, self.held_m(last, cell.robot), self.survey)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenJob:
     """A planned pick and place, and the progress so far."""
 
     job: Job
-    progress: Progress
+    progress: OrangesProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,10 +299,10 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class NotedProgress:
     """The progress so far."""
 
-    progress: Progress
+    progress: OrangesProgress
 
 
 def on_plate(survey: Survey, settings: Oranges) -> dict[str, Belief]:

@@ -22,13 +22,13 @@ from graspline.spatial.poses import Pose
 from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.pick_state import (
-    Cell,
-    Chosen,
+    ChosenJob,
     Errand,
     Holding,
     Job,
-    Noted,
-    Progress,
+    NotedProgress,
+    OrangesCell,
+    OrangesProgress,
     Working,
     in_gripper_m,
     nominal_hold,
@@ -46,8 +46,8 @@ from graspline.tasks.stages.sight import UNSEEN
 
 
 def idle(
-    cell: Cell, progress: Progress
-) -> Producing[Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]]:
+    cell: OrangesCell, progress: OrangesProgress
+) -> Producing[Gives[Literal["selected"], ChosenJob] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]]:
     """Look at everything and choose the next orange to fetch."""
     settings, survey = cell.settings, (yield from cell.eye.survey())
     if not cell.eye.knows_all():
@@ -71,13 +71,15 @@ def idle(
     target = able[0] if settings.targets.order == "given" else nearest_first(settings.the_robot, able)[0]
     yield Announce(Targeted(target.name))
     job = Job(target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings))
-    return Gives("selected", Chosen(job=job, progress=progress), about=target.name)
+    return Gives("selected", ChosenJob(job=job, progress=progress), about=target.name)
 
 
 def plan(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[
-    Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
+    Gives[Literal["planned"], ChosenJob]
+    | Gives[Literal["refused"], NotedProgress]
+    | Outcome[Literal["plate_full", "no_way"]]
 ]:
     """Plan the whole pick and place, from here to the spot and away from it, before anything moves."""
     tried = progress.tried_for(job.target)
@@ -85,31 +87,31 @@ def plan(
     if isinstance(found, Errand):
         label = (job.target, found.pick.grasp.label)
         noted = replace(progress, tried=(*progress.tried, label))
-        return Gives("planned", Chosen(job=replace(job, plan=found), progress=noted), about=job.target)
+        return Gives("planned", ChosenJob(job=replace(job, plan=found), progress=noted), about=job.target)
     if found.check == "plate_full":
         return Outcome("plate_full", found.evidence, about=job.target)
     if found.check == "plate_unreachable":
         return Outcome("no_way", found.evidence, about=job.target)
     skipped = replace(progress, skipped=(*progress.skipped, job.target))
-    return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
+    return Gives("refused", NotedProgress(progress=skipped), found.evidence, about=job.target)
 
 
 def approach(
-    cell: Cell, job: Job, progress: Progress
-) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], Noted]]:
+    cell: OrangesCell, job: Job, progress: OrangesProgress
+) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], NotedProgress]]:
     """Travel to above the orange, as long as it lies where it was seen."""
     return (yield from _over("above", "approach", job.pick.approach, cell, job, progress))
 
 
 def posture_adjust(
-    cell: Cell, job: Job, progress: Progress
-) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], Noted]]:
+    cell: OrangesCell, job: Job, progress: OrangesProgress
+) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], NotedProgress]]:
     """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
     assert job.pick.posture is not None
     return (yield from _over("aligned", "posture_adjust", job.pick.posture, cell, job, progress))
 
 
-def _over(good: Any, name: str, path: Path, cell: Cell, job: Job, progress: Progress) -> Producing[Any]:
+def _over(good: Any, name: str, path: Path, cell: OrangesCell, job: Job, progress: OrangesProgress) -> Producing[Any]:
     """A motion to above the fruit."""
     around, speed = job.where.around, cell.settings.reach.travel_speed
     free = towards(cell.robot, cell.world, path, job.where.target, around, speed)
@@ -119,23 +121,23 @@ def _over(good: Any, name: str, path: Path, cell: Cell, job: Job, progress: Prog
     return Outcome(good if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def _reaching(name: str, path: Path, cell: Cell, job: Job, *contact: Guard, free: Free | None = None) -> Motion:
+def _reaching(name: str, path: Path, cell: OrangesCell, job: Job, *contact: Guard, free: Free | None = None) -> Motion:
     target, strayed_m = job.where.target, cell.settings.posture.off_fruit_m
     watch = cell.eye.watch_lying(target)
     return reaching(name, path, target, watch, cell.settings.close, *contact, strayed_m=strayed_m, free=free)
 
 
-def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:
+def _moved(ended: Reply, job: Job, progress: OrangesProgress) -> Gives[Literal["moved"], NotedProgress]:
     """The fruit lies elsewhere, or nowhere."""
-    return Gives("moved", Noted(progress=progress.untried(job.target)), ended.evidence, about=job.target)
+    return Gives("moved", NotedProgress(progress=progress.untried(job.target)), ended.evidence, about=job.target)
 
 
 @minding_plate(give_up=True)
 def descend(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[
     Gives[Literal["green"], Working]
-    | Gives[Literal["moved"], Noted]
+    | Gives[Literal["moved"], NotedProgress]
     | Outcome[Literal["not_green", "blocked", "plate_moved"]]
 ]:
     """Come down around the fruit, further in small steps while the posture is not green, but never to the table."""
@@ -185,7 +187,7 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
 
 @minding_plate(give_up=False)
 def grasp(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[Gives[Literal["closed"], Working] | Outcome[Literal["missed"]]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     robot, settings, close = cell.robot, cell.settings, cell.settings.close
@@ -216,7 +218,7 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
 
 @minding_plate(give_up=False)
 def settle(
-    last: Reply, cell: Cell, job: Job, progress: Progress
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
 ) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
     robot, settings, close = cell.robot, cell.settings, cell.settings.close

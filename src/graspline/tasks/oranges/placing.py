@@ -14,20 +14,27 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.perception.core.beliefs import Belief
-from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
+from graspline.placement.resting import FruitSighting, has_been_still, not_displaced, plate_not_shifted, rests_on
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.pick_state import Cell, Job, Noted, PlacementRecord, Progress, on_plate
+from graspline.tasks.oranges.pick_state import (
+    Job,
+    NotedProgress,
+    OrangesCell,
+    OrangesProgress,
+    PlacementRecord,
+    on_plate,
+)
 from graspline.tasks.oranges.sight import Survey, plate_shape
 
 
 def release(
-    cell: Cell, job: Job, progress: Progress
-) -> Producing[Outcome[Literal["released", "missed_plate"]] | Gives[Literal["not_released"], Noted]]:
+    cell: OrangesCell, job: Job, progress: OrangesProgress
+) -> Producing[Outcome[Literal["released", "missed_plate"]] | Gives[Literal["not_released"], NotedProgress]]:
     """Open the jaws and watch the orange come to rest on the plate."""
     settings = cell.settings
     ended = yield Motion("release", job.carry.open)
     began = seen_s = ended.time_s
-    window: list[Sighting] = []
+    window: list[FruitSighting] = []
     while True:
         survey = yield from cell.eye.survey()
         seen = survey.things.get(job.target)
@@ -47,7 +54,7 @@ def release(
             evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
             position = window[-1].position_m if window else np.full(3, np.nan)
             record = PlacementRecord(name=job.target, position_m=position, succeeded=False, time_s=ended.time_s)
-            noted = Noted(progress=replace(progress, records=(*progress.records, record)))
+            noted = NotedProgress(progress=replace(progress, records=(*progress.records, record)))
             return Gives("not_released", noted, evidence, about=job.target)
         ended = yield Motion("release", still(cell.robot, ended.command, settings.release.check_s))
 
@@ -75,13 +82,13 @@ def _out_of_hand(reply: Reply, settings: Oranges) -> bool:
     return max(reply.readings.pad_forces_n()) < settings.close.lost_n
 
 
-def _sighting(seen: Belief, survey: Survey) -> Sighting:
+def _sighting(seen: Belief, survey: Survey) -> FruitSighting:
     assert survey.plate is not None
-    return Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=survey.plate.position_m)
+    return FruitSighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=survey.plate.position_m)
 
 
 def _at_rest(
-    window: tuple[Sighting, ...], radius_m: float, survey: Survey, settings: Oranges, error_m: float
+    window: tuple[FruitSighting, ...], radius_m: float, survey: Survey, settings: Oranges, error_m: float
 ) -> Evidence:
     assert survey.plate is not None
     recent = tuple(each for each in window if each.time_s >= window[-1].time_s - settings.rest.still_s - 1e-9)
@@ -92,14 +99,16 @@ def _at_rest(
 
 
 def withdraw(
-    last: Reply, cell: Cell, job: Job, progress: Progress
-) -> Producing[Gives[Literal["placed", "disturbed", "not_placed"], Noted] | Outcome[Literal["unseen", "blocked"]]]:
+    last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
+) -> Producing[
+    Gives[Literal["placed", "disturbed", "not_placed"], NotedProgress] | Outcome[Literal["unseen", "blocked"]]
+]:
     """Take the hand away and look again: the orange still rests there, and nothing else was moved."""
     settings, guards = cell.settings, (TrackingError(error_rad=cell.settings.close.blocked_rad),)
     ended = yield Motion("withdraw", job.carry.withdraw, guards=guards)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence, about=job.target)
-    window: list[Sighting] = []
+    window: list[FruitSighting] = []
     while True:
         survey = yield from cell.eye.survey()
         seen = survey.things.get(job.target)
@@ -116,7 +125,7 @@ def withdraw(
     good = passes(rests)
     record = PlacementRecord(name=job.target, position_m=seen.position_m, succeeded=good, time_s=window[-1].time_s)
     progress = progress.untried(job.target) if good else progress
-    noted = Noted(progress=replace(progress, records=(*progress.records, record), skipped=()))
+    noted = NotedProgress(progress=replace(progress, records=(*progress.records, record), skipped=()))
     if not good:
         return Gives("not_placed", noted, rests, about=job.target)
     return Gives("placed" if passes(kept) else "disturbed", noted, (*rests, *kept), about=job.target)

@@ -21,11 +21,11 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.pick_state import (
-    Cell,
     Errand,
     Holding,
     Job,
-    Progress,
+    OrangesCell,
+    OrangesProgress,
     Working,
     free_spots,
     nominal_hold,
@@ -56,7 +56,9 @@ def minding_plate(*, give_up: bool) -> Callable[[F], F]:
 
     def minded(state: F) -> F:
         @functools.wraps(state)
-        def played(last: Reply, cell: Cell, job: Job, progress: Progress) -> Generator[Request, Reply, Any]:
+        def played(
+            last: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
+        ) -> Generator[Request, Reply, Any]:
             return _minding(state(last, cell, job, progress), last, cell, job, progress, give_up=give_up)
 
         return cast(F, played)
@@ -65,7 +67,13 @@ def minding_plate(*, give_up: bool) -> Callable[[F], F]:
 
 
 def _minding(
-    stage: Generator[Request, Reply, Any], last: Reply, cell: Cell, job: Job, progress: Progress, *, give_up: bool
+    stage: Generator[Request, Reply, Any],
+    last: Reply,
+    cell: OrangesCell,
+    job: Job,
+    progress: OrangesProgress,
+    *,
+    give_up: bool,
 ) -> Generator[Request, Reply, Any]:
     watch = cell.eye.watch_plate()
     reply, answer = last, None
@@ -132,7 +140,9 @@ def _rest(robot: Robot, path: Path, played: int, now: Command) -> Path | None:
     return join(stop, joint_move(robot, at_rest(stop.end), path.end, speed=_BACK_SPEED))
 
 
-def _new_spot(reply: Reply, cell: Cell, job: Job, progress: Progress) -> Generator[Request, Reply, Job | Evidence]:
+def _new_spot(
+    reply: Reply, cell: OrangesCell, job: Job, progress: OrangesProgress
+) -> Generator[Request, Reply, Job | Evidence]:
     """The same job with a way to a spot on the plate where it is now, or why there is none."""
     settings = cell.settings
     fruit_m = job.where.target.position_m if job.held is None else job.held_m(reply, cell.robot)

@@ -23,13 +23,21 @@ from graspline.placement.carry import no_support, plan_carry, plan_raise
 from graspline.placement.held import held_ball
 from graspline.placement.plate import Plate
 from graspline.placement.query import CarryQuery, Support
-from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
+from graspline.placement.resting import FruitSighting, has_been_still, is_still_now, rests_on
 from graspline.planning.routes import free_way
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.feasible import home_joints
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.pick_state import Cell, Job, Noted, Progress, carry_query, in_gripper_m, on_plate
+from graspline.tasks.oranges.pick_state import (
+    Job,
+    NotedProgress,
+    OrangesCell,
+    OrangesProgress,
+    carry_query,
+    in_gripper_m,
+    on_plate,
+)
 from graspline.tasks.oranges.sight import Survey, lying, plate_shape
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import open_and_rise
@@ -48,14 +56,14 @@ _ROLL_S = 0.6
 _PASS_S = 0.4
 
 
-def back_off(last: Reply, cell: Cell, job: Job) -> Stage[Literal["ready"]]:
+def back_off(last: Reply, cell: OrangesCell, job: Job) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: open, and rise the way the hand came."""
     reply = yield from stopped(last, cell.robot)
     yield from open_and_rise(reply, cell.robot, job.pick, cell.settings.close)
     return Outcome("ready")
 
 
-def regroup(last: Reply, cell: Cell, job: Job) -> Stage[Literal["ready"]]:
+def regroup(last: Reply, cell: OrangesCell, job: Job) -> Stage[Literal["ready"]]:
     """A fruit was lost on the way: stop, open the hand and give the fruit time to come to rest."""
     robot, speed = cell.robot, cell.settings.close.speed_rad_s
     reply = yield from stopped(last, robot)
@@ -65,7 +73,9 @@ def regroup(last: Reply, cell: Cell, job: Job) -> Stage[Literal["ready"]]:
     return Outcome("ready")
 
 
-def put_back(last: Reply, cell: Cell, job: Job, held: HeldObject | None) -> Stage[Literal["put_back", "stranded"]]:
+def put_back(
+    last: Reply, cell: OrangesCell, job: Job, held: HeldObject | None
+) -> Stage[Literal["put_back", "stranded"]]:
     """Set a fruit that cannot be placed, or that slipped in the hand, back onto the table."""
     reply = yield from set_down(last, cell, held)
     if isinstance(reply, Reply):
@@ -74,8 +84,8 @@ def put_back(last: Reply, cell: Cell, job: Job, held: HeldObject | None) -> Stag
 
 
 def step_aside(
-    last: Reply, cell: Cell, progress: Progress
-) -> Producing[Gives[Literal["aside"], Noted] | Outcome[Literal["stranded"]]]:
+    last: Reply, cell: OrangesCell, progress: OrangesProgress
+) -> Producing[Gives[Literal["aside"], NotedProgress] | Outcome[Literal["stranded"]]]:
     """Take the arm out of the way and look from there; what could not be planned before is tried again."""
     survey = yield from cell.eye.survey()
     target = home_joints(cell.settings).copy()
@@ -86,10 +96,10 @@ def step_aside(
     ended = yield Motion("step_aside", path, guards=(TrackingError(error_rad=cell.settings.close.blocked_rad),))
     # Whatever hid it, a hand or a failing eye, may pass.
     yield Motion("wait", still(cell.robot, ended.command, _PASS_S))
-    return Gives("aside", Noted(progress=replace(progress, skipped=())))
+    return Gives("aside", NotedProgress(progress=replace(progress, skipped=())))
 
 
-def return_home(last: Reply, cell: Cell, held: HeldObject | None) -> Stage[Literal["home", "stranded"]]:
+def return_home(last: Reply, cell: OrangesCell, held: HeldObject | None) -> Stage[Literal["home", "stranded"]]:
     """Drive home along a checked path with open jaws; what is still in the hand is set down first.
 
     If there is no checked path the arm holds where it is and says so.
@@ -108,7 +118,7 @@ def return_home(last: Reply, cell: Cell, held: HeldObject | None) -> Stage[Liter
     return (yield from homewards(reply, home_from, close))
 
 
-def way_to(cell: Cell, start: Command, target: Array, survey: Survey) -> Path | Refusal:
+def way_to(cell: OrangesCell, start: Command, target: Array, survey: Survey) -> Path | Refusal:
     """A checked way to an arm pose, the jaws as they are: straight, or by retracting it or raising it first."""
     return free_way(cell.robot, cell.world, start, target, _obstacles(survey), speed=_TRAVEL)
 
@@ -118,7 +128,7 @@ def _obstacles(survey: Survey, *held: str) -> tuple[Belief, ...]:
     return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(*held))
 
 
-def set_down(last: Reply, cell: Cell, held: HeldObject | None) -> Generator[Request, Reply, Reply | Refusal]:
+def set_down(last: Reply, cell: OrangesCell, held: HeldObject | None) -> Generator[Request, Reply, Reply | Refusal]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
     robot, reply = cell.robot, (yield from stopped(last, cell.robot))
     if held is None:
@@ -141,7 +151,7 @@ def set_down(last: Reply, cell: Cell, held: HeldObject | None) -> Generator[Requ
     return reply
 
 
-def take_over(last: Reply, cell: Cell) -> Stage[Literal["ready"]]:
+def take_over(last: Reply, cell: OrangesCell) -> Stage[Literal["ready"]]:
     """Free the hand from whatever another driver was doing: by a checked way to a free place if there is one."""
     robot, close = cell.robot, cell.settings.close
     reply = yield from stop(last, robot)
@@ -173,8 +183,8 @@ def _in_hand(reply: Reply, robot: Robot, held: Belief) -> HeldObject:
 
 def remaining(settings: Oranges, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
     """Where oranges are seen that are asked for and not on the plate; the first look decides which are asked for."""
-    survey = yield from cast(Cell, inputs["cell"]).eye.survey()
-    progress = cast(Progress, inputs["progress"])
+    survey = yield from cast(OrangesCell, inputs["cell"]).eye.survey()
+    progress = cast(OrangesProgress, inputs["progress"])
     if not progress.wanted:
         progress = inputs["progress"] = replace(progress, wanted=chosen(settings, survey))
     placed = on_plate(survey, settings)
@@ -206,7 +216,7 @@ def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float
 
 
 def all_placed(
-    windows: dict[str, tuple[Sighting, ...]],
+    windows: dict[str, tuple[FruitSighting, ...]],
     radii_m: dict[str, float],
     plate: Plate,
     settings: Oranges,
@@ -221,11 +231,11 @@ def all_placed(
 
 
 def confirm(
-    last: Reply, cell: Cell, progress: Progress
-) -> Producing[Outcome[Literal["confirmed"]] | Gives[Literal["refuted"], Noted]]:
+    last: Reply, cell: OrangesCell, progress: OrangesProgress
+) -> Producing[Outcome[Literal["confirmed"]] | Gives[Literal["refuted"], NotedProgress]]:
     """From home, look at every orange that was asked for, several times, and hold what is seen against the goal."""
     reply, settings, dt_s = last, cell.settings, cell.robot.dt_s
-    windows: dict[str, list[Sighting]] = {name: [] for name in progress.wanted}
+    windows: dict[str, list[FruitSighting]] = {name: [] for name in progress.wanted}
     radii: dict[str, float] = {}
     plate, error, began = None, 0.0, last.time_s
     while True:
@@ -237,7 +247,9 @@ def confirm(
         for name in progress.wanted:
             seen = survey.things[name]
             radii[name], error = seen.radius_m, max(error, seen.position_sigma_m)
-            windows[name].append(Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m))
+            windows[name].append(
+                FruitSighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m)
+            )
         waited_s = reply.time_s - began
         if waited_s > settings.rest.still_s + dt_s / 2:
             break
@@ -254,6 +266,6 @@ def confirm(
     return Gives("refuted", _forgotten(progress), evidence)
 
 
-def _forgotten(progress: Progress) -> Noted:
+def _forgotten(progress: OrangesProgress) -> NotedProgress:
     """Nothing is believed to be placed any more unless it is seen there."""
-    return Noted(progress=replace(progress, records=(), skipped=()))
+    return NotedProgress(progress=replace(progress, records=(), skipped=()))

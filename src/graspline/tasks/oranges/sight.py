@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least
 from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.kinematics.arms import arm_of
-from graspline.perception.colour.fruit import Ball, Block, Disc, see_ball_near, see_plate, see_table, shows_through
+from graspline.perception.colour.fruit import Ball, Disc, SeenBlock, see_ball_near, see_plate, see_table, shows_through
 from graspline.perception.core.beliefs import Belief, Shape, noisy
 from graspline.perception.core.estimators import made_by
 from graspline.placement.plate import Plate
@@ -102,7 +102,7 @@ class FruitEye(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class TruthEye:
+class FruitTruthEye:
     """Reads the simulator's poses, with the noise a scenario asks for."""
 
     settings: Oranges
@@ -171,7 +171,7 @@ def _shape_of(name: str) -> Shape:
 
 
 @dataclass(slots=True, kw_only=True)
-class CameraEye:
+class FruitCameraEye:
     """Finds fruit, blocks and plate in the front camera's picture, and keeps their identities."""
 
     settings: Oranges
@@ -346,7 +346,7 @@ def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> 
     return replace(seen, position_sigma_m=ball.position_sigma_m)
 
 
-def _estimate_of_block(name: str, block: Block, time_s: float) -> Belief:
+def _estimate_of_block(name: str, block: SeenBlock, time_s: float) -> Belief:
     turned = np.array([np.cos(block.yaw_rad / 2), 0.0, 0.0, np.sin(block.yaw_rad / 2)])
     seen = Belief.exact(name, block.position_m, turned, block.half_extents_m, time_s=time_s)
     return replace(seen, position_sigma_m=block.position_sigma_m, yaw_sigma_rad=_BLOCK_YAW_SIGMA_RAD)
@@ -355,9 +355,9 @@ def _estimate_of_block(name: str, block: Block, time_s: float) -> Belief:
 def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:
     """The estimator the scenario names."""
     if settings.perception.source == "camera":
-        return CameraEye(settings=settings)
+        return FruitCameraEye(settings=settings)
     if settings.perception.source == "truth":
-        return TruthEye(settings=settings, random=random)
+        return FruitTruthEye(settings=settings, random=random)
     return made_by(settings.perception.source, settings, random)
 
 

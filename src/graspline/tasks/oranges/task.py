@@ -13,13 +13,13 @@ from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
 from graspline.perception.core.held import HeldObject
 from graspline.placement.plate import Plate
-from graspline.placement.resting import Sighting, rests_on
+from graspline.placement.resting import FruitSighting, rests_on
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.feasible import problems
 from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.pick_state import Cell, Progress
+from graspline.tasks.oranges.pick_state import OrangesCell, OrangesProgress
 from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
 from graspline.tasks.oranges.placing import release, withdraw
 from graspline.tasks.oranges.recovery import (
@@ -145,7 +145,7 @@ def build_machine(settings: Oranges) -> Machine:
         vertical=("descend", "lift"),
         states=states,
         table={state: {**row, "timed_out": _out_of_time(state)} for state, row in table.items()},
-        inputs={"cell": Cell, "progress": Progress, "held": HeldObject | None},
+        inputs={"cell": OrangesCell, "progress": OrangesProgress, "held": HeldObject | None},
         budgets={
             "grasps": retries.grasps * asked,
             "looks": retries.looks * asked,
@@ -163,8 +163,8 @@ def _out_of_time(state: str) -> End:
 
 def given(settings: Oranges, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    cell = Cell(world=collision_world(settings), eye=make_eye(settings, random), settings=settings)
-    return {"cell": cell, "progress": Progress(), "held": None}
+    cell = OrangesCell(world=collision_world(settings), eye=make_eye(settings, random), settings=settings)
+    return {"cell": cell, "progress": OrangesProgress(), "held": None}
 
 
 def equipped(settings: Oranges) -> Oranges:
@@ -186,10 +186,10 @@ def judge(settings: Oranges, sampled: Draw, truth: Snapshot) -> Evidence:
     return (*placed, at_most("oranges_in_hand", sum(passes(in_hand(truth, name)) for name in names), 0))
 
 
-def _sighting(settings: Oranges, truth: Snapshot, name: str) -> Sighting:
+def _sighting(settings: Oranges, truth: Snapshot, name: str) -> FruitSighting:
     thing = truth.objects[name]
     plate = truth.places[PLATE].position_m if settings.plate.present else virtual_plate(settings.plate, 0.0).position_m
-    return Sighting(time_s=truth.time_s, position_m=thing.position_m, plate_m=plate, speed_m_s=thing.speed_m_s)
+    return FruitSighting(time_s=truth.time_s, position_m=thing.position_m, plate_m=plate, speed_m_s=thing.speed_m_s)
 
 
 def _plate(settings: Oranges, truth: Snapshot) -> Plate:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from graspline.perception.belt.blocks import BlockSeen, see_blocks
-from graspline.perception.belt.tracks import Track
+from graspline.perception.belt.tracks import BlockTrack
 from graspline.perception.core.outlines import Array, Lens
 from graspline.perception.core.silhouettes import silhouette_px
 from graspline.rendering.picture import Picture, Pixels
@@ -20,7 +20,7 @@ _FONT, _TEXT_SCALE, _TEXT_WEIGHT = cv2.FONT_HERSHEY_SIMPLEX, 0.8, 2
 _AHEAD_S = 1.0
 
 
-class Annotator:
+class BeltAnnotator:
     """Follows one film of the belt, picture by picture, as the task does."""
 
     depth = False
@@ -57,7 +57,7 @@ def _outline(annotated: Pixels, lens: Lens, seen: BlockSeen) -> None:
     cv2.polylines(annotated, [np.rint(corners).astype(np.int32)], True, _OUTLINE, 3, cv2.LINE_AA)
 
 
-def _mark(annotated: Pixels, lens: Lens, track: Track, time_s: float) -> None:
+def _mark(annotated: Pixels, lens: Lens, track: BlockTrack, time_s: float) -> None:
     """A cross where a block is believed to be, an arrow to where it will be, its number and colour."""
     (x, y), (later_x, later_y), high = track.at(time_s), track.at(time_s + _AHEAD_S), track.size_m[2]
     points = lens.pixels(np.array([[x, y, high], [later_x, later_y, high]]))

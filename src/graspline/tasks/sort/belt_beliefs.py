@@ -24,7 +24,7 @@ _REMEMBERED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class BlockTally:
     """What has become of blocks, by what the task knows."""
 
     # Colours that were seen in the right bin, in that order.
@@ -111,11 +111,11 @@ class SeenInBins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BeltBeliefs:
     """Beliefs and tally."""
 
     tracks: Tracks
-    tally: Tally = field(default_factory=Tally)
+    tally: BlockTally = field(default_factory=BlockTally)
     # Blocks that were let go over a bin and have not been seen there yet, and the last ones that have.
     pending: tuple[Pending, ...] = ()
     placed: tuple[Pending, ...] = ()
@@ -124,18 +124,18 @@ class Line:
     # When a block was last seen.
     active_s: float = 0.0
 
-    def seeing(self, tracks: Tracks, time_s: float) -> Line:
+    def seeing(self, tracks: Tracks, time_s: float) -> BeltBeliefs:
         """After a look, which may have shown blocks."""
         seen = any(each.last_seen_s == time_s for each in tracks.alive)
         # Blocks on a belt that stands are no news, however long one looks at them.
         news = abs(tracks.speed_m_s) > STANDING_M_S or tracks.next_number != self.tracks.next_number
         return replace(self, tracks=tracks, active_s=time_s if seen and news else self.active_s)
 
-    def refusing(self, refused: tuple[tuple[int, str], ...]) -> Line:
+    def refusing(self, refused: tuple[tuple[int, str], ...]) -> BeltBeliefs:
         """After these blocks could not be gone for, for these reasons."""
         return replace(self, refused=tuple({**dict(self.refused), **dict(refused)}.items()))
 
-    def confirming(self, let_go: Pending) -> Line:
+    def confirming(self, let_go: Pending) -> BeltBeliefs:
         """After a block was seen where it belongs."""
         return replace(
             self,
@@ -145,7 +145,7 @@ class Line:
         )
 
 
-def given_up(line: Line, settings: Sort, time_s: float) -> Line:
+def given_up(line: BeltBeliefs, settings: Sort, time_s: float) -> BeltBeliefs:
     """Without blocks that have passed, each counted with the reason for which it was not taken."""
     for track in line.tracks.alive:
         downstream, (_, y) = -track.velocity_m_s[1] >= 0, track.at(time_s)

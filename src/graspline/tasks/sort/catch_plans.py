@@ -19,10 +19,10 @@ from graspline.motion.belt_rides import Ride, bent_to, ride_along
 from graspline.motion.belt_transfers import Clearance, Hop, HopQuery, plan_hop
 from graspline.motion.joint_moves import with_jaw
 from graspline.motion.path import Command, Path
-from graspline.perception.belt.tracks import Track, Tracks
+from graspline.perception.belt.tracks import BlockTrack, Tracks
 from graspline.refusal import Refusal
 from graspline.scenes.belt_line import OUTPUTS
-from graspline.tasks.sort.cell import Cell, Departure
+from graspline.tasks.sort.cell import Departure, SortCell
 from graspline.tasks.sort.hand_poses import (
     DOWNSTREAM_M,
     HOME_YAW_RAD,
@@ -64,7 +64,7 @@ _EARLY_S = 0.05
 class Catch:
     """A block that is gone for, how it is taken with what room around the fingers, and the hop to it."""
 
-    track: Track
+    track: BlockTrack
     grasp: Grasp
     room_m: float
     hop: Hop
@@ -78,7 +78,7 @@ class Choice:
     refused: tuple[tuple[int, str], ...]
 
 
-def plan_next(cell: Cell, begin: Departure, tracks: Tracks) -> Choice:
+def plan_next(cell: SortCell, begin: Departure, tracks: Tracks) -> Choice:
     """The block to go for now."""
     refused: list[tuple[int, str]] = []
     catches: list[Catch] = []
@@ -98,7 +98,7 @@ def plan_next(cell: Cell, begin: Departure, tracks: Tracks) -> Choice:
     return Choice(catch=catches[0] if catches else None, refused=tuple(refused))
 
 
-def _worth(catch: Catch, line: list[Track], settings: Sort) -> tuple[int, float]:
+def _worth(catch: Catch, line: list[BlockTrack], settings: Sort) -> tuple[int, float]:
     """How many blocks are caught if this one is first and the rest as they leave, and how soon that is done."""
     at_rad, time_s = _bin_rad(catch.track, settings), catch.hop.ends_s + _GRIP_S
     time_s += _flight_s(_pan_rad(catch.track, time_s) - at_rad) + _DROP_S
@@ -115,12 +115,12 @@ def _worth(catch: Catch, line: list[Track], settings: Sort) -> tuple[int, float]
     return caught, -time_s
 
 
-def _pan_rad(track: Track, time_s: float) -> float:
+def _pan_rad(track: BlockTrack, time_s: float) -> float:
     x, y = track.at(time_s)
     return float(np.arctan2(y, x))
 
 
-def _bin_rad(track: Track, settings: Sort) -> float:
+def _bin_rad(track: BlockTrack, settings: Sort) -> float:
     return float(np.arctan2(OUTPUTS[settings.rules.its_bin(track.colour)], DROP_M))
 
 
@@ -129,13 +129,13 @@ def _flight_s(turn_rad: float) -> float:
     return 0.45 + 0.3 * abs(turn_rad)
 
 
-def downstream_first(tracks: Tracks, settings: Sort) -> list[Track]:
+def downstream_first(tracks: Tracks, settings: Sort) -> list[BlockTrack]:
     """Blocks that go into a bin, the one that leaves first at the head."""
     wanted = [each for each in tracks.alive if settings.rules.bin_for(each.colour) is not None and not each.missing]
     return sorted(wanted, key=lambda each: each.y_m * np.sign(tracks.speed_m_s or 1.0))
 
 
-def plan_catch(cell: Cell, begin: Departure, tracks: Tracks, track: Track) -> Catch | str:
+def plan_catch(cell: SortCell, begin: Departure, tracks: Tracks, track: BlockTrack) -> Catch | str:
     """The hop that catches a block first, or why there is none."""
     robot, grip, now_s = cell.robot, cell.settings.grip, begin.now_s
     window = _window(track, now_s)
@@ -165,7 +165,7 @@ def plan_catch(cell: Cell, begin: Departure, tracks: Tracks, track: Track) -> Ca
     return best if is_free(cell, best.hop.positions) else "blocked"
 
 
-def _window(track: Track, now_s: float) -> tuple[float, float] | None:
+def _window(track: BlockTrack, now_s: float) -> tuple[float, float] | None:
     """From when until when a block can be met; None if it is past."""
     speed, (_, y) = -track.velocity_m_s[1], track.at(now_s)
     if abs(speed) > 1e-3:
@@ -176,7 +176,7 @@ def _window(track: Track, now_s: float) -> tuple[float, float] | None:
     return (max(begins, now_s), ends) if ends > now_s else None
 
 
-def ride_of(cell: Cell, track: Track, grasp: Grasp) -> Ride:
+def ride_of(cell: SortCell, track: BlockTrack, grasp: Grasp) -> Ride:
     """Where the tool has to be to take a block."""
     return Ride(
         point_m=np.array([track.x_m, track.y_m, tool_height_m(cell.robot, grasp, cell.settings.grip.tip_m)]),
@@ -187,7 +187,7 @@ def ride_of(cell: Cell, track: Track, grasp: Grasp) -> Ride:
     )
 
 
-def plan_home(cell: Cell, begin: Departure) -> Hop | Refusal:
+def plan_home(cell: SortCell, begin: Departure) -> Hop | Refusal:
     """The way home, at rest there."""
     (point,), (rotation,) = cell.tool(cell.robot.home[None])
     home = Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=begin.now_s, rotation=rotation, tool_m=cell.tool_m)
@@ -195,7 +195,7 @@ def plan_home(cell: Cell, begin: Departure) -> Hop | Refusal:
     return _hop(cell, begin, home, rise_m=rise_m, sink_m=0.0)
 
 
-def plan_carry(cell: Cell, begin: Departure, catch: Catch) -> Hop | Refusal:
+def plan_carry(cell: SortCell, begin: Departure, catch: Catch) -> Hop | Refusal:
     """From where a block was gripped to over its bin."""
     grip, grasp = cell.settings.grip, catch.grasp
     y = OUTPUTS[cell.settings.rules.its_bin(catch.track.colour)]
@@ -213,17 +213,17 @@ def plan_carry(cell: Cell, begin: Departure, catch: Catch) -> Hop | Refusal:
     return found
 
 
-def _hop(cell: Cell, begin: Departure, target: Ride, **more: Any) -> Hop | Refusal:
+def _hop(cell: SortCell, begin: Departure, target: Ride, **more: Any) -> Hop | Refusal:
     scaling, leaving = cell.settings.motion.scaling, begin.leaving
     query = HopQuery(start=begin.start, now_s=begin.now_s, target=target, leaving=leaving, scaling=scaling, **more)
     return plan_hop(cell.robot, query)
 
 
-def _hop_m(cell: Cell) -> float:
+def _hop_m(cell: SortCell) -> float:
     return max(cell.settings.motion.hop_m, HOP_M)
 
 
-def _drop_yaw(cell: Cell, start: Command, point_m: Array, grasp: Grasp) -> float:
+def _drop_yaw(cell: SortCell, start: Command, point_m: Array, grasp: Grasp) -> float:
     """How the hand is turned over a bin: as far as may be like the arm turns anyway, so that the wrist need not."""
     here = cell.tool(start.position[None])[0][0]
     turn = float(np.arctan2(point_m[1], point_m[0]) - np.arctan2(here[1], here[0]))
@@ -235,12 +235,12 @@ def leaving_bin(grasp: Grasp) -> tuple[Clearance, ...]:
     return (Clearance(height_m=grasp.standoff_m, along_m=0.008, across_m=0.1),)
 
 
-def is_high(cell: Cell, start: Command) -> bool:
+def is_high(cell: SortCell, start: Command) -> bool:
     """Whether the tool is above everything on the belt."""
     return bool(cell.tool(start.position[None])[0][0, 2] > _HIGH_M)
 
 
-def is_free(cell: Cell, positions: Array) -> bool:
+def is_free(cell: SortCell, positions: Array) -> bool:
     """Whether the arm touches no furniture on its way."""
     robot, world = cell.robot, cell.world
     rows = np.column_stack([positions, np.full(len(positions), robot.home[robot.jaw])])
@@ -256,31 +256,31 @@ class Going:
     catch: Catch | None
 
 
-def to_block(cell: Cell, begin: Departure, catch: Catch) -> Going:
+def to_block(cell: SortCell, begin: Departure, catch: Catch) -> Going:
     """The way to a block, opening for it and beginning to close a moment before the hand is there."""
     early = max(0, len(catch.hop.positions) - 1 - round(_EARLY_S * cell.robot.control_hz))
     phases = ((0, catch.grasp.open_rad), (early, gripped_rad(cell, catch)))
     return Going(path=_rising(cell, begin, catch.hop, phases), catch=catch)
 
 
-def to_home(cell: Cell, begin: Departure, hop: Hop) -> Going:
+def to_home(cell: SortCell, begin: Departure, hop: Hop) -> Going:
     """The way home."""
     return Going(path=_rising(cell, begin, hop, ((0, float(cell.robot.home[cell.robot.jaw])),)), catch=None)
 
 
-def holding(cell: Cell, begin: Departure, hop: Hop, catch: Catch) -> Path:
+def holding(cell: SortCell, begin: Departure, hop: Hop, catch: Catch) -> Path:
     """A hop with a block in the hand."""
     return _with_jaw(cell, begin.start, hop.positions, hop.velocities, ((0, gripped_rad(cell, catch)),))
 
 
-def riding(cell: Cell, last: Reply, catch: Catch, duration_s: float) -> Path | None:
+def riding(cell: SortCell, last: Reply, catch: Catch, duration_s: float) -> Path | None:
     """Along with a block for a time, the jaw closing on it meanwhile; None if it leads out of reach."""
     ticks, ride = max(2, int(np.ceil(duration_s * cell.robot.control_hz))), ride_of(cell, catch.track, catch.grasp)
     found = ride_along(cell.robot, last.command, last.time_s, ride, ticks)
     return None if found is None else _with_jaw(cell, last.command, *found, ((0, gripped_rad(cell, catch)),))
 
 
-def corrected(cell: Cell, going: Going, tracks: Tracks, time_s: float) -> Going | None:
+def corrected(cell: SortCell, going: Going, tracks: Tracks, time_s: float) -> Going | None:
     """The same way, bent to where its block is now believed to be; None if that is nowhere, or too far off."""
     catch = going.catch
     assert catch is not None
@@ -300,18 +300,18 @@ def corrected(cell: Cell, going: Going, tracks: Tracks, time_s: float) -> Going 
     return None if bent is None else replace(going, path=bent, catch=catch)
 
 
-def gripped_rad(cell: Cell, catch: Catch) -> float:
+def gripped_rad(cell: SortCell, catch: Catch) -> float:
     """The jaw command that holds a block: narrower than its width."""
     return catch.grasp.touch_rad - cell.settings.grip.squeeze_rad * cell.robot.jaw_unit
 
 
 def _with_jaw(
-    cell: Cell, start: Command, positions: Array, velocities: Array, phases: Sequence[tuple[int, float]]
+    cell: SortCell, start: Command, positions: Array, velocities: Array, phases: Sequence[tuple[int, float]]
 ) -> Path:
     return with_jaw(cell.robot, start, positions, velocities, phases, speed_rad_s=cell.jaw_speed)
 
 
-def _rising(cell: Cell, begin: Departure, hop: Hop, phases: Sequence[tuple[int, float]]) -> Path:
+def _rising(cell: SortCell, begin: Departure, hop: Hop, phases: Sequence[tuple[int, float]]) -> Path:
     """A hop on which the jaw opens wide until the hand is above what it leaves, then does what the phases say."""
     if begin.leaving:
         heights = cell.tool(hop.positions)[0][:, 2]

@@ -15,7 +15,7 @@ from graspline.motion.guards import Guard, TrackingError
 from graspline.motion.path import Command, Path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.sort.belt_beliefs import Line
+from graspline.tasks.sort.belt_beliefs import BeltBeliefs
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
 
@@ -26,7 +26,7 @@ BLOCKED = TrackingError(error_rad=0.12, for_s=0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cell:
+class SortCell:
     """A robot at its belts."""
 
     robot: Robot
@@ -53,7 +53,7 @@ class Cell:
         """How much of a way is gone from one picture to the next."""
         return max(1, round(self.robot.control_hz / self.settings.sight.rate_hz))
 
-    def look(self, line: Line, reply: Reply, *, holding: bool = False) -> Generator[Request, Reply, Line]:
+    def look(self, line: BeltBeliefs, reply: Reply, *, holding: bool = False) -> Generator[Request, Reply, BeltBeliefs]:
         """What is believed after a look."""
         picture = yield from self.eye.picture()
         return line.seeing(self.eye.follow(line.tracks, picture, reply.time_s, holding=holding), reply.time_s)

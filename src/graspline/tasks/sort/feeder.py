@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, LaneView
 from graspline.engine.events import Change, Event, Place
 from graspline.evidence import Evidence
 from graspline.scenes.belt_line import (
@@ -93,7 +93,7 @@ class Feeder:
         self._under_way = {name: index for index, name in enumerate(self.first)}
         self._free = deque(name for name in self.pool if name not in self._under_way)
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         """Events of the next moment: blocks that arrive and leave."""
         speed = -float(world.number("geom_surfacevel", BELT)[1])
         self.travelled_m += speed * (world.time_s - self._last_s)
@@ -125,7 +125,7 @@ class Feeder:
                 self._books[index] = replace(self._books[index], left_s=time_s, where=self._left(position_m(name)))
                 self._free.append(name)
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         """What became of each block."""
         books = list(self._books)
         for name, index in self._under_way.items():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.grasping.candidates import Grasp
 from graspline.motion.belt_transfers import Clearance
-from graspline.perception.belt.tracks import Track
+from graspline.perception.belt.tracks import BlockTrack
 from graspline.robots.robot import Robot
 from graspline.spatial.rectangles import separation_m
 from graspline.tasks.sort.parameters import SIZES, GripParameters
@@ -40,7 +40,7 @@ _BESIDE_M = 0.15
 
 
 def grasps_of(
-    robot: Robot, track: Track, others: Iterable[Track], time_s: float, grip: GripParameters
+    robot: Robot, track: BlockTrack, others: Iterable[BlockTrack], time_s: float, grip: GripParameters
 ) -> list[tuple[Grasp, float]]:
     """Ways to take a block, each with the room from its fingers to blocks beside it; none where there is no room.
 
@@ -105,7 +105,7 @@ def _near_home(yaw_rad: float) -> float:
     return float(HOME_YAW_RAD + (yaw_rad - HOME_YAW_RAD + np.pi / 2) % np.pi - np.pi / 2)
 
 
-def _room(track: Track, others: list[Track], time_s: float, yaw_rad: float, gap_m: float) -> float:
+def _room(track: BlockTrack, others: list[BlockTrack], time_s: float, yaw_rad: float, gap_m: float) -> float:
     """How far from the open hand, around its block, the nearest other block is; there may be one that was not seen."""
     middle = np.array(track.at(time_s))
     half = (gap_m / 2 + _FINGER_THICK_M, _FINGER_HALF_M)

@@ -63,7 +63,7 @@ class BlockParameters(Parameters):
     unknown_share: float = Field(default=0.0, ge=0, le=1, description="share of blocks in colours without a rule")
 
 
-class RuleParameters(Parameters):
+class BinRuleParameters(Parameters):
     """Where each colour goes."""
 
     red: Bin = Field(default="bin_red", description="where red blocks go")
@@ -86,7 +86,7 @@ class RuleParameters(Parameters):
         return name
 
 
-class SightParameters(Parameters):
+class BeltSightParameters(Parameters):
     """Which camera watches the belt, and how often."""
 
     camera: Literal["wrist", "overhead"] = Field(default="wrist", description="camera on the hand, or above the belt")
@@ -128,7 +128,7 @@ class GripParameters(Parameters):
     )
 
 
-class OrderParameters(Parameters):
+class SortOrderParameters(Parameters):
     """Which block is next."""
 
     rule: Literal["planned", "furthest"] = Field(
@@ -137,7 +137,7 @@ class OrderParameters(Parameters):
     ahead: int = Field(default=4, ge=1, le=6, description="number of blocks that a plan looks ahead")
 
 
-class RetryParameters(Parameters):
+class SortRetryParameters(Parameters):
     """How much may go wrong in an episode before the task gives up."""
 
     grips: int = Field(default=20, ge=0, le=1000, description="failed grips: nothing held, or not released")
@@ -152,12 +152,12 @@ class Sort(OnRobot):
     robot: str = Field(default=LINE_ROBOT, description="robot that does it: a registered name or MODULE:NAME")
     belt: BeltParameters = BeltParameters()
     blocks: BlockParameters = BlockParameters()
-    rules: RuleParameters = RuleParameters()
-    sight: SightParameters = SightParameters()
+    rules: BinRuleParameters = BinRuleParameters()
+    sight: BeltSightParameters = BeltSightParameters()
     motion: MotionParameters = MotionParameters()
     grip: GripParameters = GripParameters()
-    order: OrderParameters = OrderParameters()
-    retries: RetryParameters = RetryParameters()
+    order: SortOrderParameters = SortOrderParameters()
+    retries: SortRetryParameters = SortRetryParameters()
     success_share: float = Field(
         default=0.95, gt=0, le=1, description="fraction of blocks that must be sorted for success"
     )

@@ -21,7 +21,7 @@ from graspline.motion.path import at_rest
 from graspline.perception.belt.blocks import BlockSeen
 from graspline.perception.belt.tracks import without
 from graspline.refusal import Refusal
-from graspline.tasks.sort.belt_beliefs import STANDING_M_S, Line, Pending, SeenInBin, SeenInBins, given_up
+from graspline.tasks.sort.belt_beliefs import STANDING_M_S, BeltBeliefs, Pending, SeenInBin, SeenInBins, given_up
 from graspline.tasks.sort.catch_plans import (
     LEAVING_ANYTHING,
     Catch,
@@ -37,7 +37,7 @@ from graspline.tasks.sort.catch_plans import (
     to_block,
     to_home,
 )
-from graspline.tasks.sort.cell import Cell, Departure, departing
+from graspline.tasks.sort.cell import Departure, SortCell, departing
 from graspline.tasks.sort.hand_poses import leaving
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
@@ -66,14 +66,14 @@ _LEFT_M = 0.09
 class Watched:
     """What is believed of the belt after a look."""
 
-    line: Line
+    line: BeltBeliefs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spotted:
     """The belt, and the way to the next block."""
 
-    line: Line
+    line: BeltBeliefs
     going: Going
 
 
@@ -81,7 +81,7 @@ class Spotted:
 class Caught:
     """The belt, and the block that was caught."""
 
-    line: Line
+    line: BeltBeliefs
     caught: Catch
 
 
@@ -89,7 +89,7 @@ Onward = Producing[Gives[Literal["planned", "none"], Spotted] | Outcome[Literal[
 
 
 def watch(
-    last: Reply, cell: Cell, line: Line
+    last: Reply, cell: SortCell, line: BeltBeliefs
 ) -> Producing[Gives[Literal["spotted"], Spotted] | Gives[Literal["finished", "in_doubt"], Watched]]:
     """Look at the belt until there is a block to go for, or nothing more to come."""
     reply, settings = last, cell.settings
@@ -108,19 +108,19 @@ def watch(
         reply = yield Motion("watch", still(cell.robot, reply.command, 1 / settings.sight.rate_hz))
 
 
-def choose(last: Reply, cell: Cell, line: Line, caught: Catch) -> Onward:
+def choose(last: Reply, cell: SortCell, line: BeltBeliefs, caught: Catch) -> Onward:
     """The next block, straight from where the hand is; or home, if there is none to go for."""
     return (yield from _onward(cell, line, departing(last, leaving_bin(caught.grasp), caught.grasp.open_rad)))
 
 
-def retreat(last: Reply, cell: Cell, line: Line) -> Onward:
+def retreat(last: Reply, cell: SortCell, line: BeltBeliefs) -> Onward:
     """Up and away from what went wrong, to another block or home."""
     reply, robot = last, cell.robot
     reply = yield from stopped(reply, robot)
     return (yield from _onward(cell, line, departing(reply, LEAVING_ANYTHING, float(robot.home[robot.jaw]))))
 
 
-def _onward(cell: Cell, line: Line, begin: Departure) -> Onward:
+def _onward(cell: SortCell, line: BeltBeliefs, begin: Departure) -> Onward:
     line = given_up(line, cell.settings, begin.now_s)
     choice = yield from solved(plan_next, cell, begin, line.tracks)
     line = line.refusing(choice.refused)
@@ -133,7 +133,7 @@ def _onward(cell: Cell, line: Line, begin: Departure) -> Onward:
 
 
 def travel(
-    last: Reply, cell: Cell, line: Line, going: Going
+    last: Reply, cell: SortCell, line: BeltBeliefs, going: Going
 ) -> Producing[Gives[Literal["met"], Caught] | Gives[Literal["came_home", "escaped", "blocked"], Watched]]:
     """Go where the way leads, looking at the belt and following the block meanwhile."""
     while going.path.ticks > 0:
@@ -155,7 +155,7 @@ def travel(
     return Gives("met", Caught(line=line, caught=going.catch), about=going.catch.track.colour)
 
 
-def _is_over(line: Line, settings: Sort, time_s: float) -> bool:
+def _is_over(line: BeltBeliefs, settings: Sort, time_s: float) -> bool:
     if line.tally.settled >= settings.belt.blocks:
         return True
     return time_s - line.active_s > quiet_s(settings, line.tracks.speed_m_s)
@@ -169,7 +169,9 @@ def quiet_s(settings: Sort, speed_m_s: float) -> float:
     return max(quiet_m / abs(speed_m_s), _LEAST_QUIET_S)
 
 
-def grip(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
+def grip(
+    last: Reply, cell: SortCell, line: BeltBeliefs, caught: Catch
+) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
     """Close while riding along with the block, and hold what is felt against its width."""
     robot, wanted, colour = cell.robot, cell.settings.grip, caught.track.colour
     closing = jaw_move(robot, at_rest(last.command.position), gripped_rad(cell, caught), speed_rad_s=cell.jaw_speed)
@@ -190,7 +192,7 @@ def grip(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[
 
 
 def carry(
-    last: Reply, cell: Cell, line: Line, caught: Catch
+    last: Reply, cell: SortCell, line: BeltBeliefs, caught: Catch
 ) -> Producing[Gives[Literal["carried", "lost", "blocked"], Watched]]:
     """Lift the block off the belt and bring it over its bin, feeling all the way that it is still there."""
     wanted, colour, begin = cell.settings.grip, caught.track.colour, departing(last, leaving(caught.room_m))
@@ -210,7 +212,9 @@ def carry(
     return Gives("carried", Watched(line=line), about=colour)
 
 
-def drop(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
+def drop(
+    last: Reply, cell: SortCell, line: BeltBeliefs, caught: Catch
+) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
     """Open until the fingers are clear of the block, and feel that nothing is held any more."""
     robot, settings, grasp, colour = cell.robot, cell.settings, caught.grasp, caught.track.colour
     opening = jaw_move(robot, last.command, grasp.open_rad, speed_rad_s=cell.jaw_speed)
@@ -229,7 +233,7 @@ def drop(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[
 
 
 def check(
-    last: Reply, cell: Cell, line: Line, going: Going
+    last: Reply, cell: SortCell, line: BeltBeliefs, going: Going
 ) -> Producing[Gives[Literal["sorted", "unseen", "blocked"], Spotted]]:
     """On the way, look back whether the block lies in its bin."""
     while going.path.duration_s > LAST_S + cell.piece_ticks * cell.robot.dt_s:
@@ -244,7 +248,7 @@ def check(
     return Gives("unseen", Spotted(line=line, going=going))
 
 
-def recheck(last: Reply, cell: Cell, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
+def recheck(last: Reply, cell: SortCell, line: BeltBeliefs) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
     """With the arm out of the way, look once more for blocks that were not seen in their bins."""
     line, evidence, seen = yield from _confirmed(line, cell.settings, last)
     if seen:
@@ -253,7 +257,7 @@ def recheck(last: Reply, cell: Cell, line: Line) -> Producing[Gives[Literal["sor
     return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
 
 
-def account(cell: Cell, line: Line) -> Outcome[Literal["done", "short", "idle"]]:
+def account(cell: SortCell, line: BeltBeliefs) -> Outcome[Literal["done", "short", "idle"]]:
     """Hold what was sorted against what was sent."""
     blocks = cell.settings.belt.blocks
     evidence = line.tally.evidence(blocks, cell.settings.success_share)
@@ -263,8 +267,8 @@ def account(cell: Cell, line: Line) -> Outcome[Literal["done", "short", "idle"]]
 
 
 def _confirmed(
-    line: Line, settings: Sort, reply: Reply
-) -> Generator[Request, Reply, tuple[Line, Evidence, tuple[SeenInBin, ...]]]:
+    line: BeltBeliefs, settings: Sort, reply: Reply
+) -> Generator[Request, Reply, tuple[BeltBeliefs, Evidence, tuple[SeenInBin, ...]]]:
     """What is known after a look at the bins, and which blocks it showed for the first time."""
     tool, evidence, shown = reply.readings.tool_position_m, (), list[SeenInBin]()
     left = [each for each in line.pending if float(np.linalg.norm(tool - each.point_m)) >= _LEFT_M]

@@ -14,14 +14,14 @@ from graspline.motion.path import at_rest
 from graspline.perception.belt.blocks import BlockSeen
 from graspline.perception.belt.tracks import follow
 from graspline.scenes.belt_line import belt_line
-from graspline.tasks.sort.annotation import Annotator
-from graspline.tasks.sort.belt_beliefs import Line, SeenInBins
+from graspline.tasks.sort.annotation import BeltAnnotator
+from graspline.tasks.sort.belt_beliefs import BeltBeliefs, SeenInBins
 from graspline.tasks.sort.catch_plans import Catch, plan_catch
-from graspline.tasks.sort.cell import Cell, Departure
+from graspline.tasks.sort.cell import Departure, SortCell
 from graspline.tasks.sort.faults import FAULT_HINTS
 from graspline.tasks.sort.feeder import delivered, place_across
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
-from graspline.tasks.sort.parameters import ACCEPTED, SIZES, RetryParameters, Sort
+from graspline.tasks.sort.parameters import ACCEPTED, SIZES, Sort, SortRetryParameters
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, recheck, retreat, travel, watch
 from graspline.tasks.stages.ready import collision_world
@@ -77,20 +77,20 @@ def build_machine(parameters: Sort) -> Machine:
             for state in (watch, travel, grip, carry, drop, choose, check, recheck, retreat, account)
         },
         table=table,
-        inputs={"cell": Cell, "line": Line},
-        budgets={name: getattr(parameters.retries, name) for name in RetryParameters.model_fields},
+        inputs={"cell": SortCell, "line": BeltBeliefs},
+        budgets={name: getattr(parameters.retries, name) for name in SortRetryParameters.model_fields},
     )
 
 
 def given(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    return {"cell": cell_of(parameters), "line": Line(tracks=nothing_yet(parameters))}
+    return {"cell": cell_of(parameters), "line": BeltBeliefs(tracks=nothing_yet(parameters))}
 
 
-def cell_of(parameters: Sort) -> Cell:
+def cell_of(parameters: Sort) -> SortCell:
     """The robot, collision checker, estimator and parameters that states use."""
     robot, eye = robot_of(parameters), BeltEye(camera=parameters.sight.camera)
-    return Cell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
+    return SortCell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
 
 
 def judge(parameters: Sort, sampled: Draw, truth: Snapshot) -> Evidence:
@@ -182,7 +182,7 @@ SORT = Task(
     claims=Claims(outcomes=CLAIMS, check=check_claim),
     randomization=lambda parameters: parameters.randomize,
     actor=feeder,
-    annotator=Annotator,
+    annotator=BeltAnnotator,
     fault_hints=FAULT_HINTS,
     feed=Feed(
         settings=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),

@@ -17,7 +17,7 @@ from graspline.planning.batched_planning import Planning, together
 from graspline.refusal import Refusal
 from graspline.scenes.scene import Lying
 from graspline.scenes.table import table_start, table_variation
-from graspline.tasks.sampling import Tally
+from graspline.tasks.sampling import RefusalCounter
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.stages.cubes import CubeParameters, Cubes, cube_sampler
 from graspline.tasks.stages.parameters import ArmSettings, PickAndPlaceParameters, RestGoal
@@ -50,9 +50,9 @@ __all__ = [
     "PickAndPlaceParameters",
     "Planning",
     "Refusal",
+    "RefusalCounter",
     "RestGoal",
     "Support",
-    "Tally",
     "WhereItLay",
     "again",
     "as_lying",

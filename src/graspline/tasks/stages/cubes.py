@@ -15,7 +15,7 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.scenes.table import table_start, table_variation
-from graspline.tasks.sampling import Tally
+from graspline.tasks.sampling import RefusalCounter
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.stages.parameters import PickAndPlaceParameters
 from graspline.tasks.stages.place import Destination
@@ -78,7 +78,7 @@ def cube_sampler(
     """
 
     def steps(parameters: P, random: np.random.Generator) -> Planning[Draw]:
-        compiled, cubes, tally = scene(parameters), parameters.cubes, Tally("scene", _MAX_TRIES, _DECIDED_BY)
+        compiled, cubes, tally = scene(parameters), parameters.cubes, RefusalCounter("scene", _MAX_TRIES, _DECIDED_BY)
         while True:
             robot = compiled.robot
             placed = {name: _placed(robot, cubes, name, random) for name in compiled.object_names}

@@ -89,7 +89,7 @@ class TransferPlanned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class PlannedCarry:
     """The plan that carries and places the object."""
 
     way: CarryPlan
@@ -155,7 +155,7 @@ def carry(
     support: Support,
     hold: HoldReference,
     arm: ArmSettings,
-) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
+) -> Producing[Gives[Literal["carried"], PlannedCarry] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
     query = CarryQuery(
         world=world,
@@ -175,7 +175,7 @@ def carry(
         ended = yield Motion(name, path, guards=guards, watch=watch, free=Free())
         if ended.by != "completed":
             return held_outcome("carried", ended, held.name)
-    return Gives("carried", Way(way=way), ended.evidence, about=held.name)
+    return Gives("carried", PlannedCarry(way=way), ended.evidence, about=held.name)
 
 
 def lower(

@@ -32,7 +32,7 @@ _GONE = 0.5
 _IN_HAND_M, _STOOD_M = 0.02, 0.03
 
 
-class Annotator:
+class RoomAnnotator:
     """Looks again whenever the head is still, as the task does, and keeps what it saw until its place is seen empty.
 
     The robot's own hand is no thing, nor is what it carries.

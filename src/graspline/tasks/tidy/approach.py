@@ -18,11 +18,11 @@ from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.rgbd.odometry_drift import Slip, gone_evidence, shown_since, slip_between, slip_of, slip_since
-from graspline.tasks.tidy.base_motion import BLOCKED, Cell, Stopped, play, straight, travel
-from graspline.tasks.tidy.believed_room import House, Known, around
+from graspline.tasks.tidy.base_motion import BLOCKED, Stopped, TidyCell, play, straight, travel
+from graspline.tasks.tidy.believed_room import House, KnownRoom, around
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.postures import looking_from
-from graspline.tasks.tidy.record import Noted, Record
+from graspline.tasks.tidy.record import NotedRecord, TableRecord
 from graspline.tasks.tidy.sight import TableSeen
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ _BUMP = ForceAbove(force_n=15.0, for_s=0.03)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenAgain(Known):
+class SeenAgain(KnownRoom):
     """The room, and what is to be taken, where they were seen from elsewhere, with what was hidden before."""
 
     target: Belief
@@ -54,8 +54,8 @@ class Corrected(SeenAgain):
 
 
 def go_round(
-    last: Reply, cell: Cell, house: House, record: Record, reach: Reach
-) -> Producing[Gives[Literal["blocked"], Noted] | Outcome[Literal["there"]]]:
+    last: Reply, cell: TidyCell, house: House, record: TableRecord, reach: Reach
+) -> Producing[Gives[Literal["blocked"], NotedRecord] | Outcome[Literal["there"]]]:
     """To the side of the table that the thing is taken from, with a view of all of it."""
     goal = looking_from(cell.robot, house.table, reach.at[:2])
     reply = yield from travel(last, cell, around(house), goal[None])
@@ -63,8 +63,8 @@ def go_round(
 
 
 def look_round(
-    last: Reply, cell: Cell, house: House, record: Record, target: Belief, grasp_poses: tuple[HandPose, ...]
-) -> Producing[Gives[Literal["seen"], SeenRound] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]]:
+    last: Reply, cell: TidyCell, house: House, record: TableRecord, target: Belief, grasp_poses: tuple[HandPose, ...]
+) -> Producing[Gives[Literal["seen"], SeenRound] | Gives[Literal["gone"], NotedRecord] | Outcome[Literal["unseen"]]]:
     """The same things from there, and others that were hidden; or that the thing is gone."""
     found = yield from _look(last, cell, house, record, target)
     if not isinstance(found, tuple):
@@ -76,17 +76,17 @@ def look_round(
 
 
 def approach(
-    last: Reply, cell: Cell, record: Record, reach: Reach
-) -> Producing[Gives[Literal["blocked"], Noted] | Outcome[Literal["there"]]]:
+    last: Reply, cell: TidyCell, record: TableRecord, reach: Reach
+) -> Producing[Gives[Literal["blocked"], NotedRecord] | Outcome[Literal["there"]]]:
     """Along the planned way to before the thing."""
     reply = yield from play(cell, Motion("approach", reach.way, guards=(BLOCKED,)))
     return Gives("blocked", record.touched, reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
 def look_again(
-    last: Reply, cell: Cell, house: House, record: Record, target: Belief, todo: Todo, reach: Reach
+    last: Reply, cell: TidyCell, house: House, record: TableRecord, target: Belief, todo: Todo, reach: Reach
 ) -> Producing[
-    Gives[Literal["seen", "in_the_way"], Corrected] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]
+    Gives[Literal["seen", "in_the_way"], Corrected] | Gives[Literal["gone"], NotedRecord] | Outcome[Literal["unseen"]]
 ]:
     """From close by: wheels have slipped on the way, and what was believed then is off by as much.
 
@@ -106,9 +106,9 @@ def look_again(
 
 
 def _look(
-    last: Reply, cell: Cell, house: House, record: Record, target: Belief, own_solids: Sequence[Belief] = ()
+    last: Reply, cell: TidyCell, house: House, record: TableRecord, target: Belief, own_solids: Sequence[Belief] = ()
 ) -> Generator[
-    Request, Reply, tuple[Slip, Slip, SeenAgain] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]
+    Request, Reply, tuple[Slip, Slip, SeenAgain] | Gives[Literal["gone"], NotedRecord] | Outcome[Literal["unseen"]]
 ]:
     """How far all that is believed is off by another look, how far the thing is, and where everything really is.
 
@@ -133,8 +133,8 @@ def _look(
 
 
 def reach_in(
-    last: Reply, cell: Cell, record: Record, reach: Reach
-) -> Producing[Gives[Literal["around", "blocked"], Noted]]:
+    last: Reply, cell: TidyCell, record: TableRecord, reach: Reach
+) -> Producing[Gives[Literal["around", "blocked"], NotedRecord]]:
     """Straight in until the thing is between the fingers, from where the way in begins."""
     reply: Reply | Stopped = last
     here = last.command.position

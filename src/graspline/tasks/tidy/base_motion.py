@@ -25,7 +25,7 @@ from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import short_way
 from graspline.tasks.tidy.robot import BODY
-from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.sight import HeadEye
 
 Array = NDArray[np.float64]
 
@@ -37,12 +37,12 @@ _NEAR_M = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cell:
+class TidyCell:
     """What stays the same through an episode: the robot, what it must not touch, its eye, and the settings."""
 
     robot: Robot
     world: CollisionWorld
-    eye: Eye
+    eye: HeadEye
     settings: Tidy
 
 
@@ -61,7 +61,7 @@ class Stopped:
 
 
 def travel(
-    last: Reply, cell: Cell, among: Surroundings, goals: Array, *, speed: float = 1.0
+    last: Reply, cell: TidyCell, among: Surroundings, goals: Array, *, speed: float = 1.0
 ) -> Generator[Request, Reply, Reply | Stopped]:
     """Go to any of the goals (K, nu) around everything, the base turned the short way, as long as what is held is."""
     start, goals = last.command.position, goals.copy()
@@ -74,14 +74,14 @@ def travel(
 
 
 def straight(
-    last: Reply, cell: Cell, way_m: Array, *guards: Guard, name: str, speed: float, gives_way: bool = True
+    last: Reply, cell: TidyCell, way_m: Array, *guards: Guard, name: str, speed: float, gives_way: bool = True
 ) -> Generator[Request, Reply, Reply | Stopped]:
     """Move the hand straight by base and lift."""
     path = straight_path(cell.robot, last.command.position, way_m, speed=speed)
     return (yield from play(cell, Motion(name, path, guards=(BLOCKED, *guards)), gives_way=gives_way))
 
 
-def play(cell: Cell, motion: Motion, *, gives_way: bool = True) -> Generator[Request, Reply, Reply | Stopped]:
+def play(cell: TidyCell, motion: Motion, *, gives_way: bool = True) -> Generator[Request, Reply, Reply | Stopped]:
     """A motion to its end; at rest where a guard ended it, or some way back if something was in the way."""
     reply = yield motion
     if reply.by == "completed":
@@ -108,7 +108,7 @@ def ended(good: Any, reply: Reply | Stopped, about: str = "") -> Outcome[Any]:
 
 
 def opened(
-    last: Reply, cell: Cell, name: str, jaw_rad: float, *, speed_rad_s: float, settle_s: float
+    last: Reply, cell: TidyCell, name: str, jaw_rad: float, *, speed_rad_s: float, settle_s: float
 ) -> Generator[Request, Reply, Evidence]:
     """Open the hand, and wait: what it feels then."""
     reply = yield Motion(name, jaw_move(cell.robot, last.command, jaw_rad, speed_rad_s=speed_rad_s))
@@ -116,33 +116,33 @@ def opened(
     return (feels_nothing(reply, cell),)
 
 
-def hold_guard(cell: Cell, held: HeldObject) -> HoldLost:
+def hold_guard(cell: TidyCell, held: HeldObject) -> HoldLost:
     """Ends a motion once nothing as wide is held any more."""
     return HoldLost(least_jaw_rad=held.least_jaw_rad, force_n=cell.settings.grasp.lost_n, for_s=0.05)
 
 
-def both_pads(reply: Reply, cell: Cell) -> Measurement:
+def both_pads(reply: Reply, cell: TidyCell) -> Measurement:
     """The smaller pad force, which shows that both pads touch."""
     return at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), cell.settings.grasp.lost_n, "N")
 
 
-def feels_nothing(reply: Reply, cell: Cell) -> Measurement:
+def feels_nothing(reply: Reply, cell: TidyCell) -> Measurement:
     """The larger pad force, which shows that no pad touches."""
     return at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), cell.settings.grasp.lost_n, "N")
 
 
-def still_held(reply: Reply, cell: Cell, held: HeldObject) -> Evidence:
+def still_held(reply: Reply, cell: TidyCell, held: HeldObject) -> Evidence:
     """What proves that a thing is in the hand."""
     jaw_rad = float(reply.readings.joints[cell.robot.jaw])
     return (both_pads(reply, cell), at_least("jaw_angle", jaw_rad, held.least_jaw_rad, "rad"))
 
 
-def gap_m(reply: Reply, cell: Cell) -> float:
+def gap_m(reply: Reply, cell: TidyCell) -> float:
     """How wide the hand is."""
     return float(cell.robot.jaw_law.gap_m(float(reply.readings.joints[cell.robot.jaw])))
 
 
-def near_hand(cell: Cell, hidden: tuple[Belief, ...], swept: Array) -> Measurement:
+def near_hand(cell: TidyCell, hidden: tuple[Belief, ...], swept: Array) -> Measurement:
     """Whether robot or hand came so near to things that were not seen before that they may have touched them.
 
     By where they are seen now, and by joints on the way, (T, nu).

@@ -49,7 +49,7 @@ class House:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownRoom:
     """The room as it was seen last."""
 
     house: House

@@ -23,8 +23,8 @@ from graspline.perception.core.held import HeldObject
 from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.approach import approach, go_round, look_again, look_round, reach_in
 from graspline.tasks.tidy.base_motion import (
-    Cell,
     Stopped,
+    TidyCell,
     both_pads,
     ended,
     felt_kg,
@@ -40,7 +40,7 @@ from graspline.tasks.tidy.believed_room import House, around, whole
 from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, carrying, middle_of
-from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.record import TableRecord
 from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ class Taken(Grasped):
 
 
 def close(
-    last: Reply, cell: Cell, reach: Reach, hand_kg: float, target: Belief
+    last: Reply, cell: TidyCell, reach: Reach, hand_kg: float, target: Belief
 ) -> Producing[Gives[Literal["closed"], Grasped] | Outcome[Literal["missed"]]]:
     """Close until both pads feel the thing, squeeze, and hold what is felt against its width."""
     robot, grasp = cell.robot, cell.settings.grasp
@@ -100,7 +100,7 @@ def close(
 
 
 def lift(
-    last: Reply, cell: Cell, held: HeldObject
+    last: Reply, cell: TidyCell, held: HeldObject
 ) -> Producing[Gives[Literal["lifted"], Grasped] | Outcome[Literal["lost", "blocked"]]]:
     """Straight up, and feel what it weighs."""
     guard, grasp = hold_guard(cell, held), cell.settings.grasp
@@ -117,7 +117,7 @@ def lift(
 
 
 def leave(
-    last: Reply, cell: Cell, house: House, target: Belief, reach: Reach, held: HeldObject
+    last: Reply, cell: TidyCell, house: House, target: Belief, reach: Reach, held: HeldObject
 ) -> Producing[Gives[Literal["away"], Taken] | Outcome[Literal["lost", "blocked"]]]:
     """Back from the table with the thing, into a posture that carries it low and upright."""
     left = replace(house, things=tuple(each for each in house.things if each is not target))
@@ -135,14 +135,14 @@ def leave(
     return Gives("away", Taken(held=held, house=left, swept=swept), evidence, about=held.name)
 
 
-def set_down(last: Reply, cell: Cell, reach: Reach) -> Stage[Literal["down"]]:
+def set_down(last: Reply, cell: TidyCell, reach: Reach) -> Stage[Literal["down"]]:
     """What cannot be lifted goes back to where it stood."""
     way = np.array([0.0, 0.0, float((reach.at - last.command.position)[BODY.LIFT])])
     yield from straight(last, cell, way, name="set_down", speed=0.3)
     return Outcome("down")
 
 
-def back_off(last: Reply, cell: Cell, reach: Reach) -> Stage[Literal["ready"]]:
+def back_off(last: Reply, cell: TidyCell, reach: Reach) -> Stage[Literal["ready"]]:
     """Open where the hand is and leave the way it came."""
     wide = float(reach.at[cell.robot.jaw])
     reply = yield Motion("open", jaw_move(cell.robot, last.command, wide, speed_rad_s=_CLOSING_RAD_S))
@@ -188,9 +188,9 @@ def execute_grasp(settings: Tidy) -> Machine:
             "back_off": {"ready": again},
         },
         inputs={
-            "cell": Cell,
+            "cell": TidyCell,
             "house": House,
-            "record": Record,
+            "record": TableRecord,
             "target": Belief,
             "grasp_poses": tuple[HandPose, ...],
         },

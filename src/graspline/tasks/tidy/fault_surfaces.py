@@ -74,7 +74,7 @@ def waiting(context: FaultContext) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class CoveredArea:
     """What something covers of a level: a rectangle along axes turned by `turn_rad`, from the level's middle."""
 
     middle_m: Array
@@ -92,7 +92,7 @@ class Ground:
         return bool((reach + _EDGE_M <= level.half_extents_m).all())
 
 
-class Surface:
+class OccupiedLevel:
     """A level of a piece of furniture, and what stands there and in the way."""
 
     def __init__(self, context: FaultContext, fitting: Fitting, level: Level, without: str = "") -> None:
@@ -109,14 +109,14 @@ class Surface:
         """(3,): a point of W from the level's middle, along the furniture's axes."""
         return self._real.above(self.level, world_m)
 
-    def takes(self, ground: Ground) -> bool:
+    def takes(self, ground: CoveredArea) -> bool:
         """Whether there is room for it, away from edges, from others and from the hand."""
         above = 0.0 <= self._hand_m[2] < 0.4
         in_hand = above and ground.gap_m(self._hand_m[:2], _HAND_ROOM_M) < 0
         clear = all(ground.gap_m(at, radius) >= _ROOM_M for at, radius in self.standing)
         return ground.within(self.level) and clear and not in_hand
 
-    def put(self, name: str, ground: Ground) -> list[Timed]:
+    def put(self, name: str, ground: CoveredArea) -> list[Timed]:
         """The events with which an object stands there."""
         x, y, z = self.level.position_m
         half = float(self._context.half_extents_m(name)[2])

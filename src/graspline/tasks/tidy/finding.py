@@ -19,11 +19,11 @@ from graspline.perception.rgbd.odometry_drift import slip_between, unknown_befor
 from graspline.perception.rgbd.planes import NoPlane
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.tasks.tidy.base_motion import Cell, ended, travel
-from graspline.tasks.tidy.believed_room import House, Known, around
+from graspline.tasks.tidy.base_motion import TidyCell, ended, travel
+from graspline.tasks.tidy.believed_room import House, KnownRoom, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, middle_of
-from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.record import TableRecord
 from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
 
@@ -35,15 +35,15 @@ _GRASPS = {item.name: item.grasps for item in KNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sighted(Known):
+class SightedRoom(KnownRoom):
     """The room with the table as it was seen, and all of that look."""
 
     table_seen: TableSeen
-    record: Record
+    record: TableRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Chosen:
+class ChosenTarget:
     """The object that is fetched next."""
 
     target: Belief
@@ -57,13 +57,13 @@ class Graspable:
 
 
 def look(
-    last: Reply, cell: Cell, house: House, record: Record
-) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["no_table", "failed"]]]:
+    last: Reply, cell: TidyCell, house: House, record: TableRecord
+) -> Producing[Gives[Literal["seen"], SightedRoom] | Outcome[Literal["no_table", "failed"]]]:
     """The newest picture of the table, and what stands on it."""
     seen = yield from cell.eye.table(last, house)
     if not isinstance(seen, TableSeen):
         return _unseen(seen)
-    return Gives("seen", Sighted(house=seen.room, table_seen=seen, record=replace(record, contact_possible=False)))
+    return Gives("seen", SightedRoom(house=seen.room, table_seen=seen, record=replace(record, contact_possible=False)))
 
 
 def _unseen(seen: SightFailed | NoPlane) -> Outcome[Literal["no_table", "failed"]]:
@@ -72,7 +72,7 @@ def _unseen(seen: SightFailed | NoPlane) -> Outcome[Literal["no_table", "failed"
     return Outcome("no_table", seen.as_evidence)
 
 
-def step_aside(last: Reply, cell: Cell, house: House) -> Stage[Literal["aside", "blocked"]]:
+def step_aside(last: Reply, cell: TidyCell, house: House) -> Stage[Literal["aside", "blocked"]]:
     """To the left of where the robot looks from, or from there to the right: things hide each other."""
     middle, here = middle_of(house.table), last.command.position
     across = float(house.table.above(house.table.levels[0], here[:3])[1])
@@ -84,20 +84,20 @@ def step_aside(last: Reply, cell: Cell, house: House) -> Stage[Literal["aside", 
 
 
 def look_from_aside(
-    last: Reply, cell: Cell, house: House
-) -> Producing[Gives[Literal["seen"], Known] | Outcome[Literal["no_table", "failed"]]]:
+    last: Reply, cell: TidyCell, house: House
+) -> Producing[Gives[Literal["seen"], KnownRoom] | Outcome[Literal["no_table", "failed"]]]:
     """Another picture of the table; what was seen before and is hidden now is still there."""
     seen = yield from cell.eye.table(last, house)
     if not isinstance(seen, TableSeen):
         return _unseen(seen)
     slip = slip_between(house.table, seen.house.table)
     hidden = unknown_before(seen.things, [slip.solid(each) for each in house.things])
-    return Gives("seen", Known(house=replace(seen.house, things=(*seen.things, *hidden))))
+    return Gives("seen", KnownRoom(house=replace(seen.house, things=(*seen.things, *hidden))))
 
 
 def choose(
-    last: Reply, cell: Cell, house: House, record: Record
-) -> Producing[Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]]:
+    last: Reply, cell: TidyCell, house: House, record: TableRecord
+) -> Producing[Gives[Literal["chosen"], ChosenTarget] | Outcome[Literal["empty", "not_there"]]]:
     """The thing of that name, or the closest; one that was given up only if there is no other."""
     wanted, base = cell.settings.object_to_grasp, last.command.position[:2]
     if wanted:
@@ -115,11 +115,11 @@ def choose(
     found = min(named, key=rank)
     if found.name != UNKNOWN:
         yield Announce(Targeted(found.name))
-    return Gives("chosen", Chosen(target=found), about=found.name)
+    return Gives("chosen", ChosenTarget(target=found), about=found.name)
 
 
 def find_poses(
-    cell: Cell, target: Belief
+    cell: TidyCell, target: Belief
 ) -> Producing[Gives[Literal["found"], Graspable] | Outcome[Literal["too_wide"]]]:
     """Grasps from annotations, or from the thing's shape, that the hand can open for."""
     poses = yield from solved(hand_poses, target, _GRASPS.get(target.name, ()))
@@ -148,12 +148,12 @@ def find_grasp(settings: Tidy) -> Machine:
             "look_from_aside": {"seen": "choose", "no_table": aside, "failed": failed},
             "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
         },
-        inputs={"cell": Cell, "house": House, "record": Record},
+        inputs={"cell": TidyCell, "house": House, "record": TableRecord},
         budgets={"looks": settings.retries.looks, "sides": settings.retries.sides},
         gives={
             "house": House,
             "table_seen": TableSeen,
-            "record": Record,
+            "record": TableRecord,
             "target": Belief,
             "grasp_poses": tuple[HandPose, ...],
         },

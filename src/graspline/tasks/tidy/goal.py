@@ -9,7 +9,7 @@ from graspline.perception.core.beliefs import UNKNOWN
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import matrix_from_quaternion
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, ObjectTruth, Snapshot
 from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import is_with_person
@@ -74,7 +74,7 @@ def level_of(parameters: Tidy, name: str) -> Level:
     return area_of(parameters.placing, name if name in _KNOWN else UNKNOWN).level
 
 
-def stands_on(shelf: Fitting, thing: Thing, name: str, level: Level) -> bool:
+def stands_on(shelf: Fitting, thing: ObjectTruth, name: str, level: Level) -> bool:
     """Whether a thing rests upright on a board of the shelf, its middle within a part of it."""
     half = _KNOWN[name].half_extents_m[2] if name in _KNOWN else float(thing.half_extents_m[2])
     height = float(thing.position_m[2]) - half - float(shelf.in_world(level.position_m)[2])

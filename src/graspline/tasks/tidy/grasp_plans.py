@@ -32,7 +32,7 @@ from graspline.refusal import Refusal
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.base_motion import Cell, felt_kg
+from graspline.tasks.tidy.base_motion import TidyCell, felt_kg
 from graspline.tasks.tidy.believed_room import House, around, whole, without
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY
@@ -66,7 +66,7 @@ class Reaching(Ordered):
 
 
 def sort_poses(
-    last: Reply, cell: Cell, target: Belief, grasp_poses: tuple[HandPose, ...]
+    last: Reply, cell: TidyCell, target: Belief, grasp_poses: tuple[HandPose, ...]
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
     placing = cell.settings.placing
@@ -87,7 +87,7 @@ def sort_poses(
 
 
 def plan_grasp(
-    last: Reply, cell: Cell, house: House, target: Belief, todo: Todo, refused: tuple[Refusal, ...]
+    last: Reply, cell: TidyCell, house: House, target: Belief, todo: Todo, refused: tuple[Refusal, ...]
 ) -> Producing[Gives[Literal["planned", "far"], Reaching] | Outcome[Literal["none_left"]]]:
     """The next grasp that a whole plan is found for, and whether that is far away."""
     start = last.command.position
@@ -103,7 +103,7 @@ def plan_grasp(
 
 
 def first_grasp(
-    cell: Cell, among: Surroundings, target: Belief, start: Array, todo: Todo
+    cell: TidyCell, among: Surroundings, target: Belief, start: Array, todo: Todo
 ) -> tuple[tuple[int, Reach] | None, tuple[Refusal, ...]]:
     """The first grasp with a whole plan, by its number, and why others were refused."""
 
@@ -115,7 +115,7 @@ def first_grasp(
 
 
 def grasp_query(
-    cell: Cell, among: Surroundings, target: Belief, start: Array, pose: HandPose, *, seed: int
+    cell: TidyCell, among: Surroundings, target: Belief, start: Array, pose: HandPose, *, seed: int
 ) -> ReachQuery:
     """In around the thing, and up with it."""
     grasp, law = cell.settings.grasp, cell.robot.jaw_law

@@ -16,8 +16,8 @@ from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.perception.core.held import HeldObject
 from graspline.tasks.tidy.base_motion import (
-    Cell,
     Stopped,
+    TidyCell,
     ended,
     feels_nothing,
     gap_m,
@@ -63,7 +63,9 @@ class Pulled:
     pulled: Evidence
 
 
-def stretch(last: Reply, cell: Cell, house: House, held: HeldObject) -> Stage[Literal["stretched", "lost", "blocked"]]:
+def stretch(
+    last: Reply, cell: TidyCell, house: House, held: HeldObject
+) -> Stage[Literal["stretched", "lost", "blocked"]]:
     """Drive to the person and hold the thing out, upright."""
     goals = offering(held, last.command.position)
     return ended("stretched", (yield from travel(last, cell, around(house, held), goals, speed=0.7)), held.name)
@@ -77,7 +79,7 @@ def offering(held: HeldObject, start: np.ndarray) -> np.ndarray:
 
 
 def tare(
-    last: Reply, cell: Cell, held: HeldObject
+    last: Reply, cell: TidyCell, held: HeldObject
 ) -> Producing[Gives[Literal["tared"], Tared] | Outcome[Literal["lost"]]]:
     """Once the arm is still, weigh what is held and remember what the wrist feels besides."""
     path = still(cell.robot, last.command, _TARE_S)
@@ -93,7 +95,7 @@ def tare(
 
 
 def offer(
-    last: Reply, cell: Cell, held: HeldObject, pull: Tugged
+    last: Reply, cell: TidyCell, held: HeldObject, pull: Tugged
 ) -> Producing[Gives[Literal["pulled"], Pulled] | Outcome[Literal["not_taken", "lost"]]]:
     """Wait for a pull."""
     path = still(cell.robot, last.command, cell.settings.handover.wait_s)
@@ -103,14 +105,14 @@ def offer(
     return Outcome("not_taken" if reply.by == "completed" else "lost", reply.evidence, about=held.name)
 
 
-def let_go(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["given", "stuck"]]:
+def let_go(last: Reply, cell: TidyCell, held: HeldObject) -> Stage[Literal["given", "stuck"]]:
     """Open the hand; it must feel nothing then."""
     wide = float(cell.robot.limits.upper[cell.robot.jaw])
     evidence = yield from opened(last, cell, "let_go", wide, speed_rad_s=_OPEN_RAD_S, settle_s=0.2)
     return Outcome("given" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
-def retract(last: Reply, cell: Cell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
+def retract(last: Reply, cell: TidyCell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
     """Away from the person's hand; what was pulled out of the fingers is not felt between them any more."""
     way = -_BACK_M * last.readings.tool_rotation[:, 0]
     way[2] = max(way[2], 0.0)
@@ -134,6 +136,6 @@ def handover(settings: Tidy) -> Machine:
             "let_go": {"given": "retract", "stuck": aborted},
             "retract": {"back": End("succeeded"), "stuck": aborted},
         },
-        inputs={"cell": Cell, "house": House, "held": HeldObject},
+        inputs={"cell": TidyCell, "house": House, "held": HeldObject},
         successes=("succeeded",),
     )

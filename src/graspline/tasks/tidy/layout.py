@@ -11,11 +11,11 @@ from graspline.errors import one_of
 from graspline.parameters import Range
 from graspline.planning.batched_planning import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
-from graspline.scenes.footprints import Outline, gap_m, outlines_of, room_m
+from graspline.scenes.footprints import ConvexOutline, gap_m, outlines_of, room_m
 from graspline.scenes.household import KNOWN, UNKNOWN, UNKNOWN_RGBS, Item, unknown_item
 from graspline.scenes.room import Standing, room_start, room_variation
 from graspline.scenes.scene import Scene
-from graspline.tasks.sampling import Pause, Tally
+from graspline.tasks.sampling import RefusalCounter, StopPoint
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.parameters import TableParameters
 
@@ -48,7 +48,7 @@ class _Surface:
     # How far items stay from its edges, and how far back from its middle theirs are at most.
     edge_m: float
     farthest_m: float
-    outlines: list[tuple[Outline, ...]] = field(default_factory=list)
+    outlines: list[tuple[ConvexOutline, ...]] = field(default_factory=list)
 
     def put(self, item: Item, apart_m: float, random: np.random.Generator) -> Standing | None:
         """The item somewhere, away from what stands there already; None if such a place is not found."""
@@ -76,7 +76,7 @@ def sample(parameters: TableParameters, scene: Scene, random: np.random.Generato
     for name in parameters.objects:
         one_of(name, [item.name for item in KNOWN], "table.objects")
     table, shelf = (_off(fitting, parameters, random) for fitting in (TABLE, SHELF))
-    tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
+    tally = RefusalCounter("scene", MAX_TRIES, _DECIDED_BY)
     while True:
         laid, shelved = _choose(parameters, random)
         top, boards = _surfaces(parameters, table, shelf)
@@ -86,7 +86,7 @@ def sample(parameters: TableParameters, scene: Scene, random: np.random.Generato
         if len(standing) < len(orders):
             on_table = orders[len(standing)][0] is top
             tally.refuse("no_room_on_table" if on_table else "no_room_on_shelf", _ROOM_TRIES)
-            yield Pause()
+            yield StopPoint()
             continue
         described = {"table.count": float(len(laid)), "shelf.count": float(len(shelved))}
         for real, meant in ((table, TABLE), (shelf, SHELF)):

@@ -14,8 +14,8 @@ from graspline.faults.needs import OBJECT, no_target, target_of
 from graspline.scenes.fittings import SHELF, TABLE, Level
 from graspline.tasks.tidy.fault_surfaces import (
     FURNITURE,
-    Ground,
-    Surface,
+    CoveredArea,
+    OccupiedLevel,
     covered_m,
     farthest_m,
     on_level,
@@ -54,29 +54,29 @@ ON_TABLE = Need(
 
 
 def _shift(context: FaultContext) -> list[Timed]:
-    surface, found = Surface(context, TABLE, _TOP, context.target), _shifts(context)
+    surface, found = OccupiedLevel(context, TABLE, _TOP, context.target), _shifts(context)
     ground = found[int(context.random.integers(len(found)))]
     # It keeps its weight, and was never away.
     return surface.put(context.target, ground)[1:]
 
 
-def _shifts(context: FaultContext) -> list[Ground]:
-    surface = Surface(context, TABLE, _TOP, context.target)
+def _shifts(context: FaultContext) -> list[CoveredArea]:
+    surface = OccupiedLevel(context, TABLE, _TOP, context.target)
     at, half = on_level(context, TABLE, _TOP, context.target)[:2], covered_m(context, context.target)
     # It is not taken from between the fingers.
-    if not surface.takes(Ground(middle_m=at, half_m=np.zeros(2))):
+    if not surface.takes(CoveredArea(middle_m=at, half_m=np.zeros(2))):
         return []
     grounds = (
-        Ground(middle_m=at + way_m * np.array([np.cos(heading), np.sin(heading)]), half_m=half, turn_rad=heading)
+        CoveredArea(middle_m=at + way_m * np.array([np.cos(heading), np.sin(heading)]), half_m=half, turn_rad=heading)
         for way_m in _SHIFTS_M
         for heading in _HEADINGS_RAD
     )
     return [ground for ground in grounds if surface.takes(ground)]
 
 
-def _covers(context: FaultContext) -> Iterator[tuple[str, Ground]]:
+def _covers(context: FaultContext) -> Iterator[tuple[str, CoveredArea]]:
     """What could stand in front of the object, its broad side to the robot; what hides most first."""
-    surface = Surface(context, TABLE, _TOP)
+    surface = OccupiedLevel(context, TABLE, _TOP)
     at, height = on_level(context, TABLE, _TOP, context.target)[:2], context.half_extents_m(context.target)[2]
     way = surface.point(context.base_m())[:2] - at
     way /= np.linalg.norm(way)
@@ -84,20 +84,20 @@ def _covers(context: FaultContext) -> Iterator[tuple[str, Ground]]:
         half = covered_m(context, name)
         for gap_m in _HIDDEN_M if context.half_extents_m(name)[2] >= height else ():
             middle = at + (farthest_m(context, context.target) + gap_m + half[0]) * way
-            ground = Ground(middle_m=middle, half_m=half, turn_rad=float(np.arctan2(way[1], way[0])))
+            ground = CoveredArea(middle_m=middle, half_m=half, turn_rad=float(np.arctan2(way[1], way[0])))
             if surface.takes(ground):
                 yield name, ground
 
 
 def _fill_board(context: FaultContext) -> list[Timed]:
-    surface = Surface(context, SHELF, SHELF.level(context.bay_of(context.target)))
+    surface = OccupiedLevel(context, SHELF, SHELF.level(context.bay_of(context.target)))
     needed_m = radius_m(context, context.target) + _MARGIN_M
     free, found = _free(surface, needed_m), list[Timed]()
     for name in waiting(context):
         half = covered_m(context, name)
         # What it covers for sure, however the place that is looked for lies beside it.
         radius = float(min(context.half_extents_m(name)[:2])) - _GRID_M / 2
-        grounds = [Ground(middle_m=spot, half_m=half) for spot in _grid(surface.level)]
+        grounds = [CoveredArea(middle_m=spot, half_m=half) for spot in _grid(surface.level)]
         # Where it takes most of the places that are left.
         taken = [int((np.linalg.norm(free - each.middle_m, axis=1) < radius + needed_m).sum()) for each in grounds]
         ranked = sorted(zip(taken, range(len(grounds)), strict=True), key=lambda each: (-each[0], each[1]))
@@ -115,7 +115,7 @@ def _grid(level: Level) -> Array:
     return np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def _free(surface: Surface, needed_m: float) -> Array:
+def _free(surface: OccupiedLevel, needed_m: float) -> Array:
     """(n, 2): places that have so much room around them."""
     grid = _grid(surface.level)
     inside = (np.abs(grid) <= np.array(surface.level.half_extents_m) - needed_m).all(axis=1)
@@ -136,7 +136,7 @@ SHIFT = _fault(
 OCCLUDE = _fault(
     name="occlude",
     description="A person puts something tall between the robot and the object.",
-    strike=lambda context: Surface(context, TABLE, _TOP).put(*next(_covers(context))),
+    strike=lambda context: OccupiedLevel(context, TABLE, _TOP).put(*next(_covers(context))),
     needs=(FURNITURE, ON_TABLE),
     hindered=lambda context: "" if next(_covers(context), None) else f"nothing fits in front of {context.target}",
 )

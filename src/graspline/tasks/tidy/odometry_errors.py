@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import World
+from graspline.engine.actors import LaneView
 from graspline.engine.events import Change, Event
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, held_at
@@ -40,7 +40,7 @@ class Wheels:
     _last: Array | None = None
     _owed: Array = field(default_factory=lambda: np.zeros(3))
 
-    def act(self, world: World) -> list[Event]:
+    def act(self, world: LaneView) -> list[Event]:
         """Events of the next moment: forces of wheels that slip."""
         scene, row = world.engine.scene, world.engine.qpos[world.lane]
         at = np.array([row[scene.joint_address(name)] for name in scene.robot.base_joints])

@@ -33,7 +33,7 @@ class TableParameters(Parameters):
     turn_rad: float = Field(default=0.012, ge=0, le=0.05, description="largest rotation of table and shelf")
 
 
-class SightParameters(Parameters):
+class HeadSightParameters(Parameters):
     """How well the head sees."""
 
     shift_m: float = Field(
@@ -105,7 +105,7 @@ class PersonParameters(Parameters):
     after_s: Range = Field(default=Range(0.8, 2.5), ge=0, le=60, description="time between the offer and the pull")
 
 
-class RuleParameters(Parameters):
+class ShelfRuleParameters(Parameters):
     """Where objects go when the table is cleared."""
 
     shelf: tuple[str, ...] = Field(
@@ -113,7 +113,7 @@ class RuleParameters(Parameters):
     )
 
 
-class RetryParameters(Parameters):
+class TidyRetryParameters(Parameters):
     """How much may go wrong before the task gives up."""
 
     looks: int = Field(default=3, ge=0, le=100, description="failed attempts to see the table")
@@ -157,13 +157,13 @@ class Tidy(Parameters):
         default="placement", description="what to do with a single object, unless a person chooses otherwise"
     )
     table: TableParameters = TableParameters()
-    sight: SightParameters = SightParameters()
+    sight: HeadSightParameters = HeadSightParameters()
     base: BaseParameters = BaseParameters()
     grasp: GraspParameters = GraspParameters()
     placing: PlacingParameters = PlacingParameters()
     handover: HandoverParameters = HandoverParameters()
     person: PersonParameters = PersonParameters()
-    rules: RuleParameters = RuleParameters()
+    rules: ShelfRuleParameters = ShelfRuleParameters()
     alone: AloneParameters = AloneParameters()
-    retries: RetryParameters = RetryParameters()
+    retries: TidyRetryParameters = TidyRetryParameters()
     randomize: TexturedRandomization = TexturedRandomization()

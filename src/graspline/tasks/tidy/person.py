@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import Account, Manner, World
+from graspline.engine.actors import Account, LaneView, Manner
 from graspline.engine.events import Change, Event, Place, Push
 from graspline.scenes.person import PERSON, PERSON_PARKED_M
 from graspline.scenes.variation import weight_of
@@ -53,7 +53,7 @@ class Person:
     _from_m: Array = field(default_factory=lambda: np.zeros(3))
     _free_s: float = np.inf
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         """Events of the next moment: the pull of the person's hand."""
         at = {name: world.position_m(name) for name in self.names}
         lasted_s = world.time_s - self._last_s
@@ -136,7 +136,7 @@ class Person:
         self._target = ""
         return (let, Place(body=PERSON, position_m=PERSON_PARKED_M))
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         """No accounts."""
         return ()
 

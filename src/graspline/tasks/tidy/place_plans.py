@@ -16,7 +16,7 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.base_motion import TidyCell
 from graspline.tasks.tidy.believed_room import House, around, parts_of
 from graspline.tasks.tidy.grasp_plans import SPARE_M
 from graspline.tasks.tidy.parameters import PlacingParameters
@@ -87,7 +87,7 @@ def poses_at(robot: Robot, shelf_rad: float, held: HeldObject, bottom_m: Array) 
 
 
 def first_place(
-    cell: Cell, house: House, held: HeldObject, seen: BoardSeen, start: Array, spots: Sequence[Array]
+    cell: TidyCell, house: House, held: HeldObject, seen: BoardSeen, start: Array, spots: Sequence[Array]
 ) -> Aimed | tuple[Refusal, ...]:
     """The first place with a whole plan, or why there is none."""
     yaw, above_m = house.shelf.yaw_rad, cell.settings.placing.above_m
@@ -121,7 +121,7 @@ def _inwards_m(house: House) -> Array:
 
 
 def _query(
-    cell: Cell, house: House, held: HeldObject, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
+    cell: TidyCell, house: House, held: HeldObject, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
 ) -> ReachQuery:
     """In over the place, down onto it, and out again without the thing."""
     inwards, carrying_it = _inwards_m(house), around(house, held, things=seen.things)

@@ -22,8 +22,8 @@ from graspline.perception.rgbd.odometry_drift import slip_between, unknown_befor
 from graspline.tasks.tidy.areas import Area, area_of
 from graspline.tasks.tidy.base_motion import (
     BLOCKED,
-    Cell,
     Stopped,
+    TidyCell,
     ended,
     hold_guard,
     near_hand,
@@ -69,7 +69,7 @@ class Offered:
 
 
 def look_up(
-    cell: Cell, held: HeldObject
+    cell: TidyCell, held: HeldObject
 ) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high", "too_wide"]]:
     """The area it belongs in, and whether hand and thing fit in there at all."""
     placing = cell.settings.placing
@@ -82,7 +82,7 @@ def look_up(
 
 
 def face_shelf(
-    last: Reply, cell: Cell, house: House, held: HeldObject, area: Area
+    last: Reply, cell: TidyCell, house: House, held: HeldObject, area: Area
 ) -> Stage[Literal["facing", "lost", "blocked"]]:
     """Drive to the shelf, the thing carried low, and look at the board."""
     goals = views_with(held, last.command.position, house.shelf, house.shelf.level(area.board))
@@ -90,7 +90,7 @@ def face_shelf(
 
 
 def see_board(
-    last: Reply, cell: Cell, house: House, held: HeldObject, area: Area
+    last: Reply, cell: TidyCell, house: House, held: HeldObject, area: Area
 ) -> Producing[Gives[Literal["free"], Offered] | Outcome[Literal["full", "unseen"]]]:
     """Which places in the area are free."""
     seen = yield from cell.eye.board(last, house, area.board)
@@ -104,7 +104,7 @@ def see_board(
 
 
 def plan_place(
-    last: Reply, cell: Cell, house: House, held: HeldObject, seen: BoardSeen, spots: tuple[Array, ...]
+    last: Reply, cell: TidyCell, house: House, held: HeldObject, seen: BoardSeen, spots: tuple[Array, ...]
 ) -> Producing[Gives[Literal["planned"], Aimed] | Outcome[Literal["none_left"]]]:
     """The next place that a whole plan is found for."""
     found = yield from solved(first_place, cell, house, held, seen, last.command.position, spots)
@@ -114,20 +114,22 @@ def plan_place(
 
 
 def approach_board(
-    last: Reply, cell: Cell, held: HeldObject, reach: Reach
+    last: Reply, cell: TidyCell, held: HeldObject, reach: Reach
 ) -> Stage[Literal["there", "lost", "blocked"]]:
     """Along the planned way to before the shelf."""
     motion = Motion("approach", reach.way, guards=(BLOCKED, hold_guard(cell, held)))
     return ended("there", (yield from play(cell, motion)), held.name)
 
 
-def bring_in(last: Reply, cell: Cell, held: HeldObject, inwards_m: Array) -> Stage[Literal["over", "lost", "blocked"]]:
+def bring_in(
+    last: Reply, cell: TidyCell, held: HeldObject, inwards_m: Array
+) -> Stage[Literal["over", "lost", "blocked"]]:
     """Straight in over the place."""
     reply = yield from straight(last, cell, inwards_m, hold_guard(cell, held), name="bring_in", speed=0.5)
     return ended("over", reply, held.name)
 
 
-def put_down(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["down", "lost"]]:
+def put_down(last: Reply, cell: TidyCell, held: HeldObject) -> Stage[Literal["down", "lost"]]:
     """Down until the board is felt, or to just above where it must be."""
     reply = yield Motion("steady", still(cell.robot, last.command, 0.2))
     guards = (tug(reply, UP, _TOUCH_N, within_rad=1.0, for_s=0.02), hold_guard(cell, held))
@@ -137,21 +139,21 @@ def put_down(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["down",
     return Outcome("lost" if isinstance(reply, Stopped) and reply.lost else "down", evidence, about=held.name)
 
 
-def release(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["released", "stuck"]]:
+def release(last: Reply, cell: TidyCell, held: HeldObject) -> Stage[Literal["released", "stuck"]]:
     """Open just enough to be clear of the thing."""
     wide = released_rad(cell.robot, held)
     evidence = yield from opened(last, cell, "release", wide, speed_rad_s=_OPEN_RAD_S, settle_s=0.3)
     return Outcome("released" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
-def withdraw(last: Reply, cell: Cell, inwards_m: Array) -> Stage[Literal["out", "blocked"]]:
+def withdraw(last: Reply, cell: TidyCell, inwards_m: Array) -> Stage[Literal["out", "blocked"]]:
     """Straight out of the shelf."""
     return ended("out", (yield from straight(last, cell, -inwards_m, name="withdraw", speed=0.5)))
 
 
 def check_place(
     last: Reply,
-    cell: Cell,
+    cell: TidyCell,
     house: House,
     held: HeldObject,
     area: Area,
@@ -176,7 +178,7 @@ def check_place(
 
 
 def placed_evidence(
-    cell: Cell, area: Area, spot_m: Array, placed: Belief, was: BoardSeen, now: BoardSeen, swept: Array
+    cell: TidyCell, area: Area, spot_m: Array, placed: Belief, was: BoardSeen, now: BoardSeen, swept: Array
 ) -> Evidence:
     """Where the thing and its neighbours are, against where they must be; how the hand went out is `swept`."""
     # Where that is by the shelf as it is seen now: wheels may have slipped since.
@@ -228,7 +230,7 @@ def placement(settings: Tidy) -> Machine:
             "withdraw": {"out": "check_place", "blocked": failed},
             "check_place": {"placed": End("end_placement"), "not_placed": failed, "unseen": failed},
         },
-        inputs={"cell": Cell, "house": House, "held": HeldObject},
+        inputs={"cell": TidyCell, "house": House, "held": HeldObject},
         budgets={"areas": settings.retries.areas, "ways": settings.retries.ways},
         successes=("end_placement",),
     )

@@ -17,44 +17,44 @@ from graspline.perception.core.beliefs import Belief
 from graspline.perception.core.held import HeldObject
 from graspline.perception.rgbd.change_detection import is_alike, is_new, moved_m
 from graspline.perception.rgbd.odometry_drift import slip_between, unknown_before
-from graspline.tasks.tidy.base_motion import Cell, near_hand, still_held, tool_at
-from graspline.tasks.tidy.believed_room import House, Known
+from graspline.tasks.tidy.base_motion import TidyCell, near_hand, still_held, tool_at
+from graspline.tasks.tidy.believed_room import House, KnownRoom
 from graspline.tasks.tidy.execute_grasp import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handover import handover
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
-from graspline.tasks.tidy.record import Noted, Record, TakenAway
+from graspline.tasks.tidy.record import NotedRecord, TableRecord, TakenAway
 from graspline.tasks.tidy.setup import robot_setup
 from graspline.tasks.tidy.sight import TableSeen
 
 Array = NDArray[np.float64]
 
-INPUTS = {"cell": Cell, "house": House, "record": Record}
+INPUTS = {"cell": TidyCell, "house": House, "record": TableRecord}
 
 
-def ask_program(cell: Cell) -> Stage[Literal["single_grasp", "clear_table"]]:
+def ask_program(cell: TidyCell) -> Stage[Literal["single_grasp", "clear_table"]]:
     """One object, or all of them?"""
     options = {"single_grasp": "One object", "clear_table": "Clear the table"}
     answer = yield from asked("What shall I do?", options, cell.settings.program)
     return Outcome("clear_table" if answer == "clear_table" else "single_grasp")
 
 
-def ask_then(cell: Cell, held: HeldObject) -> Stage[Literal["placement", "handover"]]:
+def ask_then(cell: TidyCell, held: HeldObject) -> Stage[Literal["placement", "handover"]]:
     """Onto the shelf, or into a hand?"""
     options = {"placement": "Put it on the shelf", "handover": "Hand it to me"}
     answer = yield from asked(f"What shall I do with the {held.name}?", options, cell.settings.then)
     return Outcome("handover" if answer == "handover" else "placement", about=held.name)
 
 
-def note_table(table_seen: TableSeen, record: Record) -> Gives[Literal["noted"], Noted]:
+def note_table(table_seen: TableSeen, record: TableRecord) -> Gives[Literal["noted"], NotedRecord]:
     """The table as it was before anything was touched, however often it is looked at later."""
-    return Gives("noted", Noted(record=replace(record, at_first=record.at_first or table_seen)))
+    return Gives("noted", NotedRecord(record=replace(record, at_first=record.at_first or table_seen)))
 
 
 def check_others(
-    last: Reply, cell: Cell, house: House, held: HeldObject, record: Record, target: Belief, swept: Array
-) -> Producing[Gives[Literal["kept"], Known] | Outcome[Literal["disturbed", "unseen"]]]:
+    last: Reply, cell: TidyCell, house: House, held: HeldObject, record: TableRecord, target: Belief, swept: Array
+) -> Producing[Gives[Literal["kept"], KnownRoom] | Outcome[Literal["disturbed", "unseen"]]]:
     """Look back at the table: everything else stands where it stood, and nothing new lies there.
 
     What was gone before the hand was near, this robot did not move.
@@ -68,7 +68,7 @@ def check_others(
     evidence = yield from solved(kept_evidence, cell, was, now, target, swept)
     if not passes(evidence):
         return Outcome("disturbed", evidence, about=held.name)
-    return Gives("kept", Known(house=now.house), evidence, about=held.name)
+    return Gives("kept", KnownRoom(house=now.house), evidence, about=held.name)
 
 
 def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen:
@@ -77,7 +77,7 @@ def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen
     return replace(was, things=unknown_before(gone, was.things))
 
 
-def kept_evidence(cell: Cell, was: TableSeen, now: TableSeen, taken: Belief, swept: Array) -> Evidence:
+def kept_evidence(cell: TidyCell, was: TableSeen, now: TableSeen, taken: Belief, swept: Array) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
     Of what was hidden it is unknown where it stood; it may have been touched if the hand came near.
@@ -135,39 +135,39 @@ def single_grasp(settings: Tidy) -> Machine:
     )
 
 
-def route(cell: Cell, held: HeldObject) -> Outcome[Literal["shelf", "person"]]:
+def route(cell: TidyCell, held: HeldObject) -> Outcome[Literal["shelf", "person"]]:
     """Where a thing goes when the table is cleared: into a hand, unless a rule says the shelf."""
     return Outcome("shelf" if held.name in cell.settings.rules.shelf else "person", about=held.name)
 
 
-def give_up(record: Record, target: Belief) -> Gives[Literal["noted"], Noted]:
+def give_up(record: TableRecord, target: Belief) -> Gives[Literal["noted"], NotedRecord]:
     """Another thing is tried first next time; one that others have taken away is not waited for."""
     left, given_up = record.most - len(record.taken_away), (*record.given_up, target)
-    noted = Noted(record=replace(record, given_up=given_up, most=left, taken_away=()))
+    noted = NotedRecord(record=replace(record, given_up=given_up, most=left, taken_away=()))
     return Gives("noted", noted, (at_least("delivered", record.delivered, left),), about=target.name)
 
 
-def count_things(house: House, record: Record) -> Gives[Literal["counted"], Noted]:
+def count_things(house: House, record: TableRecord) -> Gives[Literal["counted"], NotedRecord]:
     """How many things there have been in all."""
     most = max(record.most, record.delivered + len(house.things))
-    return Gives("counted", Noted(record=replace(record, most=most)))
+    return Gives("counted", NotedRecord(record=replace(record, most=most)))
 
 
-def count_delivered(record: Record, held: HeldObject) -> Gives[Literal["counted"], Noted]:
+def count_delivered(record: TableRecord, held: HeldObject) -> Gives[Literal["counted"], NotedRecord]:
     """Count the object as delivered."""
     delivered = record.delivered + 1
-    noted = Noted(record=replace(record, delivered=delivered))
+    noted = NotedRecord(record=replace(record, delivered=delivered))
     return Gives("counted", noted, (at_least("delivered", delivered, record.most),), about=held.name)
 
 
-def feel_hand(last: Reply, cell: Cell, held: HeldObject) -> Outcome[Literal["empty", "holding"]]:
+def feel_hand(last: Reply, cell: TidyCell, held: HeldObject) -> Outcome[Literal["empty", "holding"]]:
     """Whether a thing that was not delivered is still in the hand; if it is lost, the others are gone for."""
     evidence = still_held(last, cell, held)
     return Outcome("holding" if passes(evidence) else "empty", evidence, about=held.name)
 
 
 def check_table(
-    last: Reply, cell: Cell, house: House, record: Record
+    last: Reply, cell: TidyCell, house: House, record: TableRecord
 ) -> Stage[Literal["clear", "not_clear", "lost_some", "unseen"]]:
     """Whether nothing stands on the table any more, and all that ever stood there was delivered."""
     seen = yield from cell.eye.table(last, house)

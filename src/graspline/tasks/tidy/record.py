@@ -18,7 +18,7 @@ class TakenAway:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Record:
+class TableRecord:
     """What became of things, and how many there were at the most, on the table and delivered."""
 
     # The first look at the table, once there is one.
@@ -32,18 +32,18 @@ class Record:
     most: int = 0
 
     @property
-    def touched(self) -> Noted:
+    def touched(self) -> NotedRecord:
         """The same once the robot has moved among things."""
-        return Noted(record=replace(self, contact_possible=True))
+        return NotedRecord(record=replace(self, contact_possible=True))
 
-    def gone(self, thing: Belief, table: Fitting) -> Noted:
+    def gone(self, thing: Belief, table: Fitting) -> NotedRecord:
         """The same with a thing taken away, unless the robot may have moved it itself."""
         more = () if self.contact_possible else (TakenAway(thing=thing, table=table),)
-        return Noted(record=replace(self, taken_away=(*self.taken_away, *more)))
+        return NotedRecord(record=replace(self, taken_away=(*self.taken_away, *more)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Noted:
+class NotedRecord:
     """The record as it is now."""
 
-    record: Record
+    record: TableRecord

@@ -13,7 +13,7 @@ from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
 from graspline.spatial.rotations import wrap
-from graspline.tasks.tidy.base_motion import Cell, Stopped, gap_m, travel
+from graspline.tasks.tidy.base_motion import Stopped, TidyCell, gap_m, travel
 from graspline.tasks.tidy.believed_room import House, around
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
@@ -26,20 +26,20 @@ _OFF_M, _OFF_RAD = 0.02, 0.05
 _OPEN_SHARE = 0.8
 
 
-def open_hand(last: Reply, cell: Cell) -> Stage[Literal["open"]]:
+def open_hand(last: Reply, cell: TidyCell) -> Stage[Literal["open"]]:
     """Open the hand."""
     wide = float(cell.robot.home[cell.robot.jaw])
     reply = yield Motion("open", jaw_move(cell.robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
     return Outcome("open", (_open(reply, cell),))
 
 
-def _open(reply: Reply, cell: Cell) -> Measurement:
+def _open(reply: Reply, cell: TidyCell) -> Measurement:
     """How wide the hand is, against how wide it must be."""
     wide = float(cell.robot.jaw_law.gap_m(float(cell.robot.home[cell.robot.jaw])))
     return at_least("hand_gap", gap_m(reply, cell), _OPEN_SHARE * wide, "m")
 
 
-def face_table(last: Reply, cell: Cell, house: House) -> Stage[Literal["facing", "blocked"]]:
+def face_table(last: Reply, cell: TidyCell, house: House) -> Stage[Literal["facing", "blocked"]]:
     """Drive to where the whole table is seen."""
     goal = looking(cell.robot, house.table, TABLE_AWAY_M, house.table.levels[0].position_m[2])
     goal[cell.robot.jaw] = last.command.position[cell.robot.jaw]
@@ -71,7 +71,7 @@ def robot_setup(settings: Tidy) -> Machine:
             "open_hand": {"open": "face_table"},
             "face_table": {"facing": End("setup_succeeded"), "blocked": blocked},
         },
-        inputs={"cell": Cell, "house": House},
+        inputs={"cell": TidyCell, "house": House},
         budgets={"ways": settings.retries.ways},
         successes=("setup_succeeded",),
     )

@@ -13,11 +13,11 @@ from graspline.execution.requests import Motion, Reply, Request, pictured, solve
 from graspline.motion.joint_moves import hold
 from graspline.perception.core.beliefs import Belief
 from graspline.perception.rgbd.change_detection import Sight
-from graspline.perception.rgbd.clouds import View
+from graspline.perception.rgbd.clouds import DepthView
 from graspline.perception.rgbd.free_areas import free_areas
 from graspline.perception.rgbd.furniture import as_seen, bounds, standing_on, surface_of
 from graspline.perception.rgbd.odometry_drift import slip_between
-from graspline.perception.rgbd.planes import NoPlane, Within
+from graspline.perception.rgbd.planes import NoPlane, SearchBox
 from graspline.perception.rgbd.recognition import KnownModel
 from graspline.perception.rgbd.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
@@ -63,7 +63,7 @@ class TableSeen:
     things: tuple[Belief, ...]
     house: House
     # What was seen of it; without one all of it was.
-    view: View | None = None
+    view: DepthView | None = None
 
     @property
     def room(self) -> House:
@@ -85,7 +85,7 @@ class BoardSeen:
     things: tuple[Belief, ...]
 
     # What was seen of it; without one all of it was.
-    view: View | None = None
+    view: DepthView | None = None
 
     def free(self, part: Level, radius_m: float, margin_m: float) -> tuple[Array, ...]:
         """Places, (3,) each in O, on a part of the board where something of this radius fits and bare board shows.
@@ -148,7 +148,7 @@ class SightFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Eye:
+class HeadEye:
     """The head's camera and what is made of its pictures."""
 
     def table(
@@ -197,7 +197,7 @@ class Eye:
 
 
 def see(
-    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float, own: Sequence[Belief] = ()
+    picture: Picture, camera_m: Array, rotation: Array, within: SearchBox, highest_m: float, own: Sequence[Belief] = ()
 ) -> Tabletop | NoPlane | SightFailed:
     """What stands on a level surface within bounds, known things by name."""
     try:
@@ -206,6 +206,6 @@ def see(
         return SightFailed(f"{type(error).__name__}: {error}")
 
 
-def _sight(view: View | None, things: Sequence[Belief], fitting: Fitting, level_name: str) -> Sight:
+def _sight(view: DepthView | None, things: Sequence[Belief], fitting: Fitting, level_name: str) -> Sight:
     at = fitting.in_world(fitting.level(level_name).position_m)
     return Sight(view=view, things=things, at_m=at, rotation=rotation_z(fitting.yaw_rad))

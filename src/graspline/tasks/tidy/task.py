@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.engine.actors import Account, Manner, World
+from graspline.engine.actors import Account, LaneView, Manner
 from graspline.engine.events import Event
 from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
@@ -24,10 +24,10 @@ from graspline.scenes.room import room
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Thing
-from graspline.tasks.tidy.annotation import Annotator
+from graspline.tasks.task import Claim, Claims, Draw, ObjectTruth, PolicyRules, Probe, Snapshot, Task
+from graspline.tasks.tidy.annotation import RoomAnnotator
 from graspline.tasks.tidy.areas import areas_of
-from graspline.tasks.tidy.base_motion import Cell
+from graspline.tasks.tidy.base_motion import TidyCell
 from graspline.tasks.tidy.believed_room import House, around
 from graspline.tasks.tidy.fault_hints import FAULT_HINTS
 from graspline.tasks.tidy.goal import is_held, judge, level_of, stands_on
@@ -40,9 +40,9 @@ from graspline.tasks.tidy.parameters import PROGRAMS, Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.programs import machine_of
-from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.record import TableRecord
 from graspline.tasks.tidy.robot import EYE, ROBOT
-from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.sight import HeadEye
 from graspline.tasks.tidy.single_components import given_alone, handed_on, problems_alone, start_holding
 
 # As many as a table can have.
@@ -63,14 +63,14 @@ def collision_world() -> CollisionWorld:
     return CollisionWorld.among_solids(ROBOT)
 
 
-def cell_of(parameters: Tidy) -> Cell:
+def cell_of(parameters: Tidy) -> TidyCell:
     """The robot, collision checker, estimator and parameters that states use."""
-    return Cell(robot=ROBOT, world=collision_world(), eye=Eye(), settings=parameters)
+    return TidyCell(robot=ROBOT, world=collision_world(), eye=HeadEye(), settings=parameters)
 
 
 def given(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    return {"cell": cell_of(parameters), "record": Record(), **given_alone(parameters, ROBOT)}
+    return {"cell": cell_of(parameters), "record": TableRecord(), **given_alone(parameters, ROBOT)}
 
 
 @dataclass(slots=True)
@@ -81,11 +81,11 @@ class Living:
     wheels: Wheels
     period_s: float = 1 / 60
 
-    def act(self, world: World) -> Sequence[Event]:
+    def act(self, world: LaneView) -> Sequence[Event]:
         """Events of the next moment, of wheels and person."""
         return (*self.wheels.act(world), *(self.person.act(world) if self.person is not None else ()))
 
-    def accounts(self, world: World) -> tuple[Account, ...]:
+    def accounts(self, world: LaneView) -> tuple[Account, ...]:
         """No accounts."""
         return ()
 
@@ -134,7 +134,7 @@ def check_claim(parameters: Tidy, claim: str, about: str, truth: Snapshot) -> Ev
             return (at_least("placed", sum(_carried(truth.objects[name]) for name in there), 1),)
 
 
-def _carried(thing: Thing) -> bool:
+def _carried(thing: ObjectTruth) -> bool:
     """Whether it has been taken anywhere: of unknown things, some may have stood on the shelf from the start."""
     return float(np.linalg.norm(thing.position_m - thing.start_position_m)) > _CARRIED_M
 
@@ -256,7 +256,7 @@ TIDY = Task(
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
     actor=living,
-    annotator=Annotator,
+    annotator=RoomAnnotator,
     brief=("table.count=[2,2]", "table.shelved=[1,1]"),
     fault_hints=FAULT_HINTS,
     outputs=handed_on,
