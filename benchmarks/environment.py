@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from graspline.engine.raw import raw_ticks
+from measured.plain_mujoco import raw_ticks
 from numpy.typing import NDArray
 
 from graspline.envs.environment import TaskEnv

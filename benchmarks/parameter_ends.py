@@ -14,13 +14,13 @@ from fnmatch import fnmatch
 from typing import Any
 
 import numpy as np
-from graspline.perception.beliefs import Belief
 
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, Range, build
 from graspline.parameters.allowed import Allowed, allowed_in
+from graspline.perception.core.beliefs import Belief
 from graspline.tasks.task import Task
 
 _POSES = [0.6, 0.0, 0.75, 0.0, 1.0, 0.0, 0.0, 0.06]

@@ -1,14 +1,19 @@
 """Property tests draw the same examples every time and are not timed: a busy machine must not fail them."""
 
 import os
+import sys
 from collections import Counter
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# Where scripts of benchmarks find each other; last, so that it hides no other module.
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 
 @pytest.hookimpl(trylast=True)

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import graspline.episodes.audit
 import pytest
 
 import graspline.campaigns.audit

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from measured.plain_mujoco import raw_ticks
 from mujoco.batch import SimulationError
 
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
-from graspline.engine.raw import raw_ticks
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
 from graspline.scenes.scene import Array
