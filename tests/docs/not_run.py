@@ -21,7 +21,7 @@ PARSED_ONLY: dict[str, dict[str, str]] = {
     },
     "docs/evaluation.md": {"graspline eval lift-cube --policy lerobot:": f"{_CHECKPOINT}; {_GPU}"},
     "docs/films.md": {"graspline run tidy --video": _FILM},
-    "docs/gpu.md": {"pip install": _GPU, "python benchmarks/bench.py": _GPU, "python benchmarks/evaluation.py": _GPU},
+    "docs/gpu.md": {"pip install": _GPU, "python benchmarks/evaluation.py": _GPU},
     "docs/notebooks.md": {"pip install": f"{_INSTALLS}; opens Jupyter; tests/test_notebooks.py runs the notebooks"},
     "docs/policies.md": {
         "graspline generate": f"500 episodes; {_TRAINS}",

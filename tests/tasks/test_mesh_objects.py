@@ -74,7 +74,7 @@ def test_other_parts_than_were_recorded_are_refused() -> None:
 @pytest.mark.parametrize(
     ("meshes", "expected"),
     [
-        ("[bracket.obj]", "drawn in millimetres? then set scale: 0.001"),
+        ("[bracket.obj]", "modelled in millimetres? then set scale: 0.001"),
         ("[{file: none.stl}]", "none.stl: cannot be read"),
         ("[{}]", "file is required"),
         ("[{file: bracket.obj, scale: -1}]", "-1 is not above 0"),

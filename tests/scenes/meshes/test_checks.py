@@ -53,9 +53,9 @@ def test_a_solid_is_scaled_to_metres_and_turned_outwards() -> None:
         (
             BRACKET,
             1.0,
-            "60 x 40 x 30 m; expected 3 to 500 mm along each axis; drawn in millimetres? then set scale: 0.001",
+            "60 x 40 x 30 m; expected 3 to 500 mm along each axis; modelled in millimetres? then set scale: 0.001",
         ),
-        (shapes.box(3.0, 2.0, 2.0), 1.0, "drawn in centimetres? then set scale: 0.01"),
+        (shapes.box(3.0, 2.0, 2.0), 1.0, "modelled in centimetres? then set scale: 0.01"),
         (shapes.box(20, 20, 2), 0.001, "0.02 x 0.02 x 0.002 m at scale 0.001"),
     ],
 )

@@ -1,0 +1,3 @@
+from datasets.conftest import played
+
+__all__ = ["played"]
