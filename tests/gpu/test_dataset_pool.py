@@ -261,7 +261,7 @@ def test_a_drawer_that_is_killed_ends_it_with_one_clear_message(played: Recordin
         _, drawer = pool._processes
         pool.submit(0, Drawing(settings=settings, recording=played))
         drawer.kill()
-        with pytest.raises(EnvironmentProblem, match="the process that draws pictures has died"):
+        with pytest.raises(EnvironmentProblem, match="the process that renders images has died"):
             pool.results()
     assert waited(lambda: multiprocessing.active_children() == [])
     assert time.monotonic() - began < 600
