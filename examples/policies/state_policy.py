@@ -5,8 +5,8 @@
 
 Trains a three-layer perceptron on datasets of `lift-cube` without pictures (`graspline generate --cameras none`):
 joints, place, heading modulo 90° and size of the cube in, the next 20 actions out, as offsets from the joints. Then
-lets it do the task closed loop, playing so many of them before it is asked again. Needs torch; a CPU is enough. The
-figures it gave are in benchmarks/policies.md.
+lets it do the task closed loop, playing the first `--play` of them before it is asked again. Needs torch; a CPU is
+enough. The figures it gave are in benchmarks/policies.md.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("data", nargs="+", metavar="DIR[:WEIGHT]", help="datasets; weights say how often each is sampled")
     add("--out", type=Path, required=True, metavar="DIR", help="where checkpoints go")
     add("--minutes", type=float, metavar="M", help="train so long, over all calls together")
-    add("--steps", type=int, metavar="N", help="train so many steps; with --minutes, whatever ends first")
+    add("--steps", type=int, metavar="N", help="train for N steps; with --minutes, until the first of both")
     add("--batch", type=int, default=64, metavar="N")
     add(
         "--lr", type=float, default=1e-4, help="learning rate; it rises over 500 steps and falls to nothing by a cosine"
@@ -65,7 +65,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         type=int,
         default=0,
         metavar="PX",
-        help="shift images at random by up to so many pixels. It hides where things are from a camera that stands "
+        help="shift images at random by up to PX pixels. It hides where things are from a camera that stands "
         "still: leave it at 0 unless demonstrations are few",
     )
     add("--every", type=int, default=1, metavar="N", help="keep only every Nth image, so that more episodes fit")
@@ -230,7 +230,7 @@ class Steps:
             self._graph.replay()
 
     def read(self, steps: int) -> tuple[float, float]:
-        """Means of L1 and loss over so many steps, those since the last call."""
+        """Means of L1 and loss over `steps` steps, those since the last call."""
         l1, loss = (self._sums / steps).tolist()
         self._sums.zero_()
         return l1, loss
